@@ -1,0 +1,1 @@
+//! Write a workhost handler on one page.

@@ -1,0 +1,1 @@
+//! The handler of kind `token-cleanup`.

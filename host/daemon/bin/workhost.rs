@@ -1,0 +1,3 @@
+//! The `workhost` program.
+
+fn main() {}

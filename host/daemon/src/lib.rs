@@ -1,0 +1,1 @@
+//! Configuration, registry, dispatch, schedules and CLI: joins queue, runtime and admin.

@@ -1,0 +1,21 @@
+//! The durable queue: work items, claims, leases and schedules, on PostgreSQL and on SQLite.
+//!
+//! [`Queue`] states the verbs and what each promises; [`connect`] opens a store by its URL. Both stores
+//! keep the same promises, shown by one contract suite (`tests/contract`). This is the only crate
+//! that knows the queue's SQL, and it knows nothing of components.
+
+mod connect;
+mod error;
+mod item;
+mod json;
+mod limits;
+mod postgres;
+mod sqlite;
+mod verbs;
+
+pub use connect::connect;
+pub use error::{QueueError, Result};
+pub use item::{Fence, ItemId, Status, WorkItem};
+pub use json::{InvalidJson, Json};
+pub use limits::Limits;
+pub use verbs::*;

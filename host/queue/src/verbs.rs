@@ -1,0 +1,315 @@
+//! The queue's verbs: what each takes, answers and promises.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Serialize;
+use tokio::sync::Notify;
+
+use crate::{Fence, ItemId, Json, Result, Status, WorkItem};
+
+/// A durable work queue. Every behaviour stated here holds on each store; the database's clock decides
+/// leases and due times.
+///
+/// Every verb answers [`Unavailable`](crate::QueueError::Unavailable) when the store is in trouble, and
+/// may be repeated then: none of them doubles or loses an item by being repeated (an enqueue without a
+/// dedup key excepted, whose first answer may have been lost on the way).
+#[async_trait]
+pub trait Queue: Send + Sync + 'static {
+    /// Brings the store's schema to this build's version. Safe when several hosts start together;
+    /// gives up with [`Held`](crate::QueueError::Held) when another holds the migration lock too long.
+    async fn migrate(&self) -> Result<Migrated>;
+
+    /// Asks the store for a sign of life, and whether its schema fits this build.
+    async fn check(&self) -> Result<()>;
+
+    /// Becomes the serving process of this store until the answer is dropped. A SQLite file has one
+    /// serving process at a time: a second gets [`Held`](crate::QueueError::Held) naming the first.
+    /// PostgreSQL takes any number.
+    async fn serve(&self, host: &str) -> Result<Serving>;
+
+    /// Is notified when new work may be there: after an enqueue by this process, and, as a hint, by
+    /// others. A wake while nobody waits is kept.
+    fn wake(&self) -> Arc<Notify>;
+
+    /// Inserts items, all or none, and answers each in order: the one way in.
+    async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>>;
+
+    /// Takes up to `request.limit` due items by priority (higher first), run_at and id; never an
+    /// unknown kind, never two of one scope. Of each scope only its head is taken.
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>>;
+
+    /// Extends the leases of all that a host runs and stores the newest progress. Answers in order.
+    async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>>;
+
+    /// Records how attempts ended. Each is fenced on its own; one bad row never harms another.
+    /// Answers in order; repeating a recorded finish is answered `Recorded` again.
+    async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>>;
+
+    /// Ends attempts whose lease ran out: back to the queue with a stall counted, failed as `stalled`
+    /// when `max_stalls` is reached, cancelled where a cancel was requested. Bounded by `limit`.
+    async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>>;
+
+    /// Enqueues each periodic kind that is due: nothing queued or running under its key, and nothing
+    /// finished within its interval. Racing hosts make exactly one item.
+    async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>>;
+
+    /// Calls an item off: at once if queued, by request if running.
+    async fn cancel(&self, id: ItemId) -> Result<CancelAnswer>;
+
+    /// Deletes up to `limit` items that finished more than `older_than` ago, oldest first, and answers
+    /// how many. Never queued or running ones, never one that a schedule still needs. With a fence it
+    /// deletes nothing unless that attempt still holds its item, and answers `None` then.
+    async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>>;
+
+    /// Reads one item.
+    async fn get(&self, id: ItemId) -> Result<Option<WorkItem>>;
+
+    /// Reads items, newest first.
+    async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>>;
+
+    /// Counts items by kind and status, kinds unknown to this build included.
+    async fn counts(&self) -> Result<Vec<Count>>;
+}
+
+/// What a migration did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Migrated {
+    /// The names of the migrations that were applied now, in order.
+    pub applied: Vec<String>,
+    /// The schema version that the store has now.
+    pub version: i64,
+}
+
+/// The right to serve a store; given back when dropped.
+#[derive(Debug)]
+pub struct Serving {
+    /// Keeps the lock file of a SQLite store locked.
+    pub(crate) _lock: Option<std::fs::File>,
+}
+
+/// An item to enqueue.
+#[derive(Clone, Debug)]
+pub struct NewItem {
+    /// The work kind.
+    pub kind: String,
+    /// The payload.
+    pub payload: Json,
+    /// Coalesces with the queued item of this kind that has the same key.
+    pub dedup_key: Option<String>,
+    /// The serial key.
+    pub scope: Option<String>,
+    /// Not before this long from now.
+    pub delay: Duration,
+    /// Higher runs first.
+    pub priority: i32,
+}
+
+impl NewItem {
+    /// An item of this kind, due now, without key, scope or priority.
+    pub fn new(kind: impl Into<String>, payload: Json) -> Self {
+        NewItem { kind: kind.into(), payload, dedup_key: None, scope: None, delay: Duration::ZERO, priority: 0 }
+    }
+}
+
+/// What enqueueing an item did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", content = "id", rename_all = "lowercase")]
+pub enum Enqueued {
+    /// A new item.
+    Created(ItemId),
+    /// The queued item with the same kind and dedup key; it is unchanged.
+    Existing(ItemId),
+}
+
+impl Enqueued {
+    /// The item's id, new or not.
+    pub fn id(self) -> ItemId {
+        match self {
+            Enqueued::Created(id) | Enqueued::Existing(id) => id,
+        }
+    }
+}
+
+/// What a host asks for when it claims.
+#[derive(Clone, Debug)]
+pub struct ClaimRequest {
+    /// The owner: host name and boot nonce.
+    pub host: String,
+    /// The kinds that this host can run now.
+    pub kinds: Vec<KindSlots>,
+    /// The scopes that this host serves; `None` is all. Items without a scope go to any host.
+    pub scopes: Option<Vec<String>>,
+    /// How many items at most.
+    pub limit: u32,
+    /// How long a claim lasts without a heartbeat.
+    pub lease: Duration,
+}
+
+/// A kind that a host can run, and how many more of it.
+#[derive(Clone, Debug)]
+pub struct KindSlots {
+    /// The work kind.
+    pub kind: String,
+    /// Free slots for it, at least 1.
+    pub slots: u32,
+    /// The digest of the component that will run it, recorded with the attempt.
+    pub handler_digest: String,
+}
+
+/// The exclusive right to run one item for one attempt. Not `Clone`: a claim is moved, never copied.
+/// A dropped claim is recovered when its lease expires.
+#[derive(Debug)]
+pub struct Claim {
+    /// The item as claimed: `running`, with this attempt's number.
+    pub item: WorkItem,
+}
+
+impl Claim {
+    /// What each write of this attempt must show.
+    pub fn fence(&self) -> Fence {
+        Fence { id: self.item.id, attempt: self.item.attempt }
+    }
+}
+
+/// One attempt's sign of life.
+#[derive(Clone, Debug)]
+pub struct Beat {
+    /// Whose.
+    pub fence: Fence,
+    /// The newest progress, if there is one that was not yet stored.
+    pub progress: Option<Json>,
+}
+
+/// What a heartbeat is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pulse {
+    /// The attempt holds its item; the lease is extended.
+    Alive,
+    /// The same, and somebody wants the item cancelled.
+    CancelRequested,
+    /// The attempt no longer holds the item. Nothing was written; nothing may be.
+    Lost,
+    /// Somebody else has the row locked. Nothing was written; the lease runs on. Beat again.
+    Busy,
+}
+
+/// How an attempt ended, to be recorded.
+#[derive(Clone, Debug)]
+pub struct Finish {
+    /// Whose.
+    pub fence: Fence,
+    /// What to record.
+    pub outcome: Outcome,
+    /// The newest progress, if there is one that was not yet stored.
+    pub progress: Option<Json>,
+}
+
+/// What becomes of the item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Done, with the handler's summary.
+    Succeeded(Option<Json>),
+    /// Failed for good, with the text for people.
+    Failed {
+        /// What went wrong.
+        error: String,
+    },
+    /// Ended because a cancel was requested, with the partial summary.
+    Cancelled(Option<Json>),
+    /// Handed back at a shutdown: no stall, no failure; an interruption. It keeps its place in line.
+    Released,
+    /// Failed, and to be tried again after a delay: the kind has opted in.
+    Retry {
+        /// What went wrong.
+        error: String,
+        /// How long to wait.
+        delay: Duration,
+    },
+}
+
+/// What a finish is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is recorded, now or by an earlier call whose answer was lost.
+    Recorded,
+    /// The attempt no longer holds the item; nothing was written.
+    Lost,
+    /// Somebody else has the row locked; nothing was written. Try again.
+    Busy,
+}
+
+/// An item whose lease ran out, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// The item.
+    pub id: ItemId,
+    /// Its status now: queued, failed or cancelled.
+    pub status: Status,
+    /// How many stalls it has now.
+    pub stalls: u32,
+}
+
+/// A kind that runs again one interval after it finished.
+#[derive(Clone, Debug)]
+pub struct Periodic {
+    /// The work kind.
+    pub kind: String,
+    /// The scope of its items, where the kind requires one. Each scope is a schedule of its own.
+    pub scope: Option<String>,
+    /// The payload of its items.
+    pub payload: Json,
+    /// The interval.
+    pub every: Duration,
+}
+
+impl Periodic {
+    /// The dedup key of this schedule's items: the kind's name, and its scope where there is one.
+    pub fn key(&self) -> String {
+        match &self.scope {
+            None => self.kind.clone(),
+            Some(scope) => format!("{}/{}", self.kind, scope),
+        }
+    }
+}
+
+/// What a cancel did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelAnswer {
+    /// It was queued and is cancelled now.
+    Cancelled,
+    /// It is running; its host has been asked (a repeated request changes nothing).
+    Requested,
+    /// It had finished already; it is as it was.
+    Finished,
+    /// No such item.
+    Unknown,
+}
+
+/// Which items to list. Empty means all.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only these statuses.
+    pub statuses: Vec<Status>,
+    /// Only this kind.
+    pub kind: Option<String>,
+    /// Only this scope.
+    pub scope: Option<String>,
+    /// Only items older than this one: the last id of the page before.
+    pub before: Option<ItemId>,
+    /// How many at most; 0 means the default of 50.
+    pub limit: u32,
+}
+
+/// How many items of a kind have a status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// The work kind.
+    pub kind: String,
+    /// The status.
+    pub status: Status,
+    /// How many.
+    pub count: u64,
+}

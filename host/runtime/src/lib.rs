@@ -1,0 +1,1 @@
+//! Components, sandboxes and capabilities: the only crate that knows wasmtime.

@@ -1,0 +1,1 @@
+//! Hostile and broken components for the tests, one example per case.
