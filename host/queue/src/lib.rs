@@ -4,16 +4,19 @@
 //! keep the same promises, shown by one contract suite (`tests/contract`). This is the only crate
 //! that knows the queue's SQL, and it knows nothing of components.
 
+mod choice;
 mod connect;
+mod ending;
 mod error;
 mod item;
 mod json;
 mod limits;
+mod migration;
 mod postgres;
 mod sqlite;
 mod verbs;
 
-pub use connect::connect;
+pub use connect::{ConnectOptions, connect};
 pub use error::{QueueError, Result};
 pub use item::{Fence, ItemId, Status, WorkItem};
 pub use json::{InvalidJson, Json};

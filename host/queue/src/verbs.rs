@@ -61,7 +61,12 @@ pub trait Queue: Send + Sync + 'static {
     /// Deletes up to `limit` items that finished more than `older_than` ago, oldest first, and answers
     /// how many. Never queued or running ones, never one that a schedule still needs. With a fence it
     /// deletes nothing unless that attempt still holds its item, and answers `None` then.
-    async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>>;
+    async fn delete_finished(
+        &self,
+        fence: Option<Fence>,
+        older_than: Duration,
+        limit: u32,
+    ) -> Result<Option<u64>>;
 
     /// Reads one item.
     async fn get(&self, id: ItemId) -> Result<Option<WorkItem>>;
@@ -109,7 +114,14 @@ pub struct NewItem {
 impl NewItem {
     /// An item of this kind, due now, without key, scope or priority.
     pub fn new(kind: impl Into<String>, payload: Json) -> Self {
-        NewItem { kind: kind.into(), payload, dedup_key: None, scope: None, delay: Duration::ZERO, priority: 0 }
+        NewItem {
+            kind: kind.into(),
+            payload,
+            dedup_key: None,
+            scope: None,
+            delay: Duration::ZERO,
+            priority: 0,
+        }
     }
 }
 
@@ -128,6 +140,14 @@ impl Enqueued {
     pub fn id(self) -> ItemId {
         match self {
             Enqueued::Created(id) | Enqueued::Existing(id) => id,
+        }
+    }
+
+    /// The item's id, if it is new.
+    pub fn created(self) -> Option<ItemId> {
+        match self {
+            Enqueued::Created(id) => Some(id),
+            Enqueued::Existing(_) => None,
         }
     }
 }
@@ -169,7 +189,10 @@ pub struct Claim {
 impl Claim {
     /// What each write of this attempt must show.
     pub fn fence(&self) -> Fence {
-        Fence { id: self.item.id, attempt: self.item.attempt }
+        Fence {
+            id: self.item.id,
+            attempt: self.item.attempt,
+        }
     }
 }
 
@@ -272,6 +295,15 @@ impl Periodic {
             Some(scope) => format!("{}/{}", self.kind, scope),
         }
     }
+
+    /// The item of one run.
+    pub(crate) fn item(&self) -> NewItem {
+        NewItem {
+            dedup_key: Some(self.key()),
+            scope: self.scope.clone(),
+            ..NewItem::new(self.kind.clone(), self.payload.clone())
+        }
+    }
 }
 
 /// What a cancel did.
@@ -301,6 +333,16 @@ pub struct Filter {
     pub before: Option<ItemId>,
     /// How many at most; 0 means the default of 50.
     pub limit: u32,
+}
+
+impl Filter {
+    /// How many items to answer, where a store answers `most` at most.
+    pub(crate) fn page(&self, most: u32) -> u32 {
+        match self.limit {
+            0 => 50.min(most),
+            limit => limit.min(most),
+        }
+    }
 }
 
 /// How many items of a kind have a status.

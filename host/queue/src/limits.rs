@@ -1,0 +1,229 @@
+//! Every limit of the queue, and how what exceeds one is told or cut.
+
+use std::time::Duration;
+
+use crate::{Json, NewItem, QueueError, Result};
+
+/// What the queue accepts. What is enqueued past a limit is refused; what an attempt reports past one is
+/// cut or replaced by a note, since a state change is never lost because of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a payload; 1 MiB. A payload says what to work on. The work itself belongs in a store made
+    /// for it, and every claim carries the payload through memory several times.
+    pub payload_bytes: usize,
+    /// Bytes of a result; 1 MiB, like the payload, for the same reason. A longer one is replaced by a note.
+    pub result_bytes: usize,
+    /// Bytes of a progress snapshot; 64 KiB. It is rewritten with every heartbeat. Of a longer one nothing is
+    /// stored: the snapshot before it stays.
+    pub progress_bytes: usize,
+    /// Bytes of an error text; 16 KiB, which holds a panic message with a long backtrace. A longer one is cut.
+    pub error_bytes: usize,
+    /// Bytes of a kind's name; 128. It stands in every index and in every metric.
+    pub kind_bytes: usize,
+    /// Bytes of a scope; 512. It stands in indexes, whose entries PostgreSQL limits to about 2,700 bytes.
+    pub scope_bytes: usize,
+    /// Bytes of a dedup key; 1,024, for the same reason.
+    pub dedup_key_bytes: usize,
+    /// Bytes of a host's name and of a handler's digest; 256.
+    pub host_bytes: usize,
+    /// How far in the future an item may be due; ten years. Longer is a mistake of units.
+    pub delay: Duration,
+    /// Items in one enqueue; 10,000. It is one transaction, and others wait for its dedup keys.
+    pub batch_items: usize,
+    /// Items in one list; 500, a page that a person can take in.
+    pub list_items: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            payload_bytes: 1 << 20,
+            result_bytes: 1 << 20,
+            progress_bytes: 64 << 10,
+            error_bytes: 16 << 10,
+            kind_bytes: 128,
+            scope_bytes: 512,
+            dedup_key_bytes: 1024,
+            host_bytes: 256,
+            delay: Duration::from_secs(10 * 366 * 24 * 60 * 60),
+            batch_items: 10_000,
+            list_items: 500,
+        }
+    }
+}
+
+impl Limits {
+    /// Refuses items that a store could not hold, or should not.
+    pub(crate) fn check_new(&self, items: &[NewItem]) -> Result<()> {
+        if items.len() > self.batch_items {
+            return Err(refused(
+                "items",
+                format!("{} at once; the limit is {}", items.len(), self.batch_items),
+            ));
+        }
+        for item in items {
+            self.check_kind(&item.kind)?;
+            if let Some(scope) = &item.scope {
+                check_name("scope", scope, self.scope_bytes)?;
+            }
+            if let Some(key) = &item.dedup_key {
+                check_name("dedup_key", key, self.dedup_key_bytes)?;
+            }
+            if item.delay > self.delay {
+                let (asked, limit) = (item.delay.as_secs(), self.delay.as_secs());
+                return Err(refused(
+                    "delay",
+                    format!("{asked} s is longer than the limit of {limit} s"),
+                ));
+            }
+            let bytes = item.payload.as_str().len();
+            if bytes > self.payload_bytes {
+                return Err(refused(
+                    "payload",
+                    format!("{bytes} bytes; the limit is {}", self.payload_bytes),
+                ));
+            }
+            item.payload
+                .check()
+                .map_err(|error| refused("payload", error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_kind(&self, kind: &str) -> Result<()> {
+        check_name("kind", kind, self.kind_bytes)?;
+        match kind.chars().find(|c| c.is_control()) {
+            Some(control) => Err(refused(
+                "kind",
+                format!("it contains the control character {control:?}"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_host(
+        &self,
+        host: &str,
+        digests: impl Iterator<Item = impl AsRef<str>>,
+    ) -> Result<()> {
+        check_name("host", host, self.host_bytes)?;
+        for digest in digests {
+            check_name("handler_digest", digest.as_ref(), self.host_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The text as it is stored: without NUL, and cut with a word on its length if it is too long.
+    pub(crate) fn error_text(&self, text: &str) -> String {
+        let mut stored = text.replace('\0', "\u{fffd}");
+        if stored.len() > self.error_bytes {
+            let note = format!("… (cut: the text has {} bytes)", stored.len());
+            stored
+                .truncate(stored.floor_char_boundary(self.error_bytes.saturating_sub(note.len())));
+            stored.push_str(&note);
+        }
+        stored
+    }
+
+    /// The result as it is stored; in place of one that no store takes, a note that says so.
+    pub(crate) fn result(&self, result: &Json) -> Json {
+        let bytes = result.as_str().len();
+        let note = if bytes > self.result_bytes {
+            format!(
+                "not kept: the result has {bytes} bytes; the limit is {}",
+                self.result_bytes
+            )
+        } else {
+            match result.made_storable() {
+                Ok(storable) => return storable,
+                Err(error) => format!("not kept: the result has {error}"),
+            }
+        };
+        serde_json::json!({ "workhost": note }).into()
+    }
+
+    /// The progress as it is stored; `None` where no store takes it, so that the one before it stays.
+    pub(crate) fn progress(&self, progress: &Json) -> Option<Json> {
+        let bytes = progress.as_str().len();
+        if bytes > self.progress_bytes {
+            tracing::warn!(
+                bytes,
+                limit = self.progress_bytes,
+                "a progress snapshot is too long and was not stored"
+            );
+            return None;
+        }
+        progress.made_storable().ok()
+    }
+}
+
+fn check_name(field: &'static str, name: &str, limit: usize) -> Result<()> {
+    if name.is_empty() {
+        return Err(refused(field, "it is empty".to_owned()));
+    }
+    if name.len() > limit {
+        return Err(refused(
+            field,
+            format!("{} bytes; the limit is {limit}", name.len()),
+        ));
+    }
+    if name.contains('\0') {
+        return Err(refused(
+            field,
+            "it contains a NUL character, which PostgreSQL cannot hold".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn refused(field: &'static str, reason: String) -> QueueError {
+    QueueError::Invalid { field, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_error_is_cut_at_a_character_and_says_its_length() {
+        let limits = Limits {
+            error_bytes: 64,
+            ..Limits::default()
+        };
+        let stored = limits.error_text(&"é".repeat(50));
+        assert!(stored.len() <= 64 && stored.starts_with("éé"), "{stored}");
+        assert!(
+            stored.ends_with("… (cut: the text has 100 bytes)"),
+            "{stored}"
+        );
+        assert_eq!(limits.error_text("short\0"), "short\u{fffd}");
+    }
+
+    #[test]
+    fn a_result_that_is_too_long_leaves_a_note() {
+        let limits = Limits {
+            result_bytes: 10,
+            ..Limits::default()
+        };
+        let kept = limits.result(&Json::parse("[1]").unwrap());
+        assert_eq!(kept.as_str(), "[1]");
+        let note = limits.result(&Json::parse("[1,2,3,4,5,6]").unwrap());
+        assert!(
+            note.as_str().contains("13 bytes; the limit is 10"),
+            "{}",
+            note.as_str()
+        );
+    }
+
+    #[test]
+    fn a_field_past_its_limit_is_named() {
+        let limits = Limits {
+            kind_bytes: 4,
+            ..Limits::default()
+        };
+        let error = limits
+            .check_new(&[NewItem::new("kinds", serde_json::json!({}).into())])
+            .unwrap_err();
+        assert_eq!(error.to_string(), "kind: 5 bytes; the limit is 4");
+    }
+}

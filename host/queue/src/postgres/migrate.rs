@@ -1,0 +1,153 @@
+//! Bringing the schema up to date, under a lock of our own.
+
+use std::time::Duration;
+
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions as _, Connection, PgConnection, PgExecutor, PgPool, Row};
+use tokio::time::Instant;
+
+use super::session::left;
+use super::trouble::{is_undefined, told};
+use crate::migration::{Applied, Migration, none_pending, pending};
+use crate::{Migrated, QueueError, Result};
+
+const MIGRATIONS: [Migration; 1] = [Migration {
+    version: 1,
+    name: "0001_work_items",
+    sql: include_str!("../../../../migrations/postgres/0001_work_items.sql"),
+    oldest_binary: 1,
+}];
+
+/// The advisory lock of migrators: `workhost` in ASCII.
+const LOCK: i64 = 0x776f_726b_686f_7374;
+
+/// How often a migrator asks for the lock.
+const ASK_EVERY: Duration = Duration::from_millis(200);
+
+pub(super) async fn migrate(server: &PgConnectOptions, wait: Duration) -> Result<Migrated> {
+    // A connection of its own: however this ends, closing it gives the lock back.
+    let server = server
+        .clone()
+        .options([("lock_timeout", "30s"), ("statement_timeout", "0")]);
+    let mut connection = server.connect().await.map_err(told)?;
+    lock(&mut connection, wait).await?;
+    let migrated = migrate_locked(&mut connection).await;
+    connection.close().await.map_err(told)?;
+    migrated
+}
+
+/// Asks whether the schema fits this build, and changes nothing.
+pub(super) async fn check(pool: &PgPool) -> Result<()> {
+    none_pending(&MIGRATIONS, &applied(pool).await.map_err(told)?)
+}
+
+/// Takes the migrators' lock. PostgreSQL would wait for it for ever, so it is asked again and again instead.
+async fn lock(connection: &mut PgConnection, wait: Duration) -> Result<()> {
+    let deadline = Instant::now() + wait;
+    loop {
+        let locked: bool = sqlx::query_scalar("select pg_try_advisory_lock($1)")
+            .bind(LOCK)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(told)?;
+        if locked {
+            return Ok(());
+        }
+        match left(deadline) {
+            Some(left) => tokio::time::sleep(left.min(ASK_EVERY)).await,
+            None => {
+                return Err(QueueError::Held {
+                    what: "the migration lock".to_owned(),
+                    holder: holder(connection).await.map_err(told)?,
+                });
+            }
+        }
+    }
+}
+
+/// Who has the migrators' lock, in words.
+async fn holder(connection: &mut PgConnection) -> sqlx::Result<String> {
+    let holder: Option<String> = sqlx::query_scalar(
+        "select format('the session with pid %s (application %s, user %s, from %s)', l.pid,
+            coalesce(nullif(a.application_name, ''), 'unnamed'), a.usename, coalesce(host(a.client_addr), 'a local socket'))
+        from pg_locks l join pg_stat_activity a on a.pid = l.pid
+        where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+            and l.database = (select d.oid from pg_database d where d.datname = current_database())
+            and l.classid::bigint = $1 >> 32 and l.objid::bigint = $1 & 4294967295
+        limit 1",
+    )
+    .bind(LOCK)
+    .fetch_optional(connection)
+    .await?;
+    Ok(holder.unwrap_or_else(|| "a session that just ended".to_owned()))
+}
+
+async fn migrate_locked(connection: &mut PgConnection) -> Result<Migrated> {
+    let before = applied(&mut *connection).await.map_err(told)?;
+    let pending = pending(&MIGRATIONS, &before)?;
+    for migration in &pending {
+        apply(connection, migration).await.map_err(told)?;
+    }
+    let newest = pending
+        .iter()
+        .map(|migration| migration.version)
+        .chain(before.iter().map(|row| row.version))
+        .max();
+    Ok(Migrated {
+        applied: pending
+            .iter()
+            .map(|migration| migration.name.to_owned())
+            .collect(),
+        version: newest.unwrap_or(0),
+    })
+}
+
+/// What was applied so far; nothing in a database that workhost never saw.
+async fn applied(executor: impl PgExecutor<'_>) -> sqlx::Result<Vec<Applied>> {
+    let rows = sqlx::query("select m.version, m.name, m.checksum, m.oldest_binary from workhost.schema_migrations m order by 1")
+        .fetch_all(executor)
+        .await;
+    match rows {
+        Ok(rows) => rows
+            .iter()
+            .map(|row| {
+                Ok(Applied {
+                    version: row.try_get("version")?,
+                    name: row.try_get("name")?,
+                    checksum: row.try_get("checksum")?,
+                    oldest_binary: row.try_get("oldest_binary")?,
+                })
+            })
+            .collect(),
+        Err(error) if is_undefined(&error) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs one migration and records it, both or neither.
+async fn apply(connection: &mut PgConnection, migration: &Migration) -> sqlx::Result<()> {
+    let mut tx = connection.begin().await?;
+    sqlx::raw_sql(
+        "create schema if not exists workhost;
+        create table if not exists workhost.schema_migrations (
+            version bigint constraint schema_migrations_pkey primary key,
+            name text not null,
+            -- SHA-256 of the statements.
+            checksum text not null,
+            -- The oldest schema version whose binaries still work beside this migration.
+            oldest_binary bigint not null,
+            applied_at timestamptz not null default now()
+        )",
+    )
+    .execute(&mut *tx)
+    .await?;
+    sqlx::raw_sql(migration.sql).execute(&mut *tx).await?;
+    sqlx::query("insert into workhost.schema_migrations (version, name, checksum, oldest_binary) values ($1, $2, $3, $4)")
+        .bind(migration.version)
+        .bind(migration.name)
+        .bind(migration.checksum())
+        .bind(migration.oldest_binary)
+        .execute(&mut *tx)
+        .await?;
+    tx.commit().await
+}

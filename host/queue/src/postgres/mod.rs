@@ -1,0 +1,158 @@
+//! The queue on PostgreSQL 15 or newer.
+//!
+//! A verb is one statement where it can be, in one round trip. Statements that could wait for a row
+//! skip it and try it alone, so that one locked row delays no other.
+
+mod cancel;
+mod claim;
+mod enqueue;
+mod finish;
+mod heartbeat;
+mod migrate;
+mod read;
+mod recover;
+mod retention;
+mod schedule;
+mod session;
+mod trouble;
+mod wake;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::PgPool;
+use sqlx::postgres::PgConnectOptions;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::ending::Ending;
+use crate::{
+    Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter,
+    Finish, ItemId, Migrated, NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result,
+    Serving, WorkItem,
+};
+use trouble::{retrying, told};
+
+/// A queue whose items live in the schema `workhost` of a PostgreSQL database.
+pub(crate) struct PostgresQueue {
+    pool: PgPool,
+    /// How to open a connection apart from the pool.
+    server: PgConnectOptions,
+    options: ConnectOptions,
+    wake: Arc<Notify>,
+    /// The listener; ends with this value.
+    _listener: JoinSet<()>,
+}
+
+impl PostgresQueue {
+    pub(crate) async fn open(url: &str, options: ConnectOptions) -> Result<PostgresQueue> {
+        let server = session::server(url, &options)?;
+        let pool = session::pool(&server, &options);
+        session::check_server(&pool).await?;
+        let wake = Arc::new(Notify::new());
+        let listener = wake::listen(server.clone(), Arc::clone(&wake));
+        Ok(PostgresQueue {
+            pool,
+            server,
+            options,
+            wake,
+            _listener: listener,
+        })
+    }
+}
+
+#[async_trait]
+impl Queue for PostgresQueue {
+    async fn migrate(&self) -> Result<Migrated> {
+        session::check_server(&self.pool).await?;
+        migrate::migrate(&self.server, self.options.migration_wait).await
+    }
+
+    async fn check(&self) -> Result<()> {
+        session::check_server(&self.pool).await?;
+        migrate::check(&self.pool).await
+    }
+
+    async fn serve(&self, _host: &str) -> Result<Serving> {
+        Ok(Serving { _lock: None })
+    }
+
+    fn wake(&self) -> Arc<Notify> {
+        Arc::clone(&self.wake)
+    }
+
+    async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>> {
+        self.options.limits.check_new(items)?;
+        let answers = retrying(|| enqueue::enqueue(&self.pool, items)).await?;
+        if answers.iter().any(|answer| answer.created().is_some()) {
+            self.wake.notify_one();
+        }
+        Ok(answers)
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
+        self.options.limits.check_host(
+            &request.host,
+            request.kinds.iter().map(|kind| &kind.handler_digest),
+        )?;
+        retrying(|| claim::claim(&self.pool, request)).await
+    }
+
+    async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {
+        let beats: Vec<heartbeat::Sign> = beats
+            .iter()
+            .map(|beat| heartbeat::Sign::new(beat, &self.options.limits))
+            .collect();
+        retrying(|| heartbeat::heartbeat(&self.pool, &beats, lease)).await
+    }
+
+    async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {
+        let endings: Vec<Ending> = finishes
+            .iter()
+            .map(|finish| Ending::new(finish, &self.options.limits))
+            .collect();
+        finish::finish(&self.pool, &endings).await.map_err(told)
+    }
+
+    async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>> {
+        recover::recover_expired(&self.pool, max_stalls, limit)
+            .await
+            .map_err(told)
+    }
+
+    async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
+        let items: Vec<NewItem> = periodics.iter().map(Periodic::item).collect();
+        self.options.limits.check_new(&items)?;
+        let ids = retrying(|| schedule::enqueue_due(&self.pool, periodics)).await?;
+        if !ids.is_empty() {
+            self.wake.notify_one();
+        }
+        Ok(ids)
+    }
+
+    async fn cancel(&self, id: ItemId) -> Result<CancelAnswer> {
+        retrying(|| cancel::cancel(&self.pool, id)).await
+    }
+
+    async fn delete_finished(
+        &self,
+        fence: Option<Fence>,
+        older_than: Duration,
+        limit: u32,
+    ) -> Result<Option<u64>> {
+        retrying(|| retention::delete_finished(&self.pool, fence, older_than, limit)).await
+    }
+
+    async fn get(&self, id: ItemId) -> Result<Option<WorkItem>> {
+        retrying(|| read::get(&self.pool, id)).await
+    }
+
+    async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>> {
+        retrying(|| read::list(&self.pool, filter, self.options.limits.list_items)).await
+    }
+
+    async fn counts(&self) -> Result<Vec<Count>> {
+        retrying(|| read::counts(&self.pool)).await
+    }
+}

@@ -1,0 +1,56 @@
+//! Deleting what finished long ago.
+
+use std::time::Duration;
+
+use sqlx::PgPool;
+
+use super::session::patient;
+use crate::Fence;
+use crate::ending::{micros, number};
+
+pub(super) async fn delete_finished(
+    pool: &PgPool,
+    fence: Option<Fence>,
+    older_than: Duration,
+    limit: u32,
+) -> sqlx::Result<Option<u64>> {
+    let mut tx = patient(pool).await?;
+    if let Some(fence) = fence {
+        // The lock keeps the attempt in place until the deletion is committed.
+        let status: Option<String> = sqlx::query_scalar(
+            "select w.status from workhost.work_items w where w.id = $1 and w.attempt = $2 for no key update",
+        )
+        .bind(fence.id.0)
+        .bind(number(fence.attempt))
+        .fetch_optional(&mut *tx)
+        .await?;
+        if status.as_deref() != Some("running") {
+            return Ok(None);
+        }
+    }
+    let deleted = sqlx::query(
+        "delete from workhost.work_items w
+        where w.id in (
+            select f.id from workhost.work_items f
+            where f.finished_at < now() - $1 * interval '1 microsecond'
+                -- The newest of a schedule's key says when the schedule is due again.
+                and not exists (
+                    select from workhost.schedules s
+                    where s.kind = f.kind and s.dedup_key = f.dedup_key and not exists (
+                        select from workhost.work_items n
+                        where n.kind = f.kind and n.dedup_key = f.dedup_key and n.finished_at >= f.finished_at
+                            and (n.finished_at, n.id) > (f.finished_at, f.id)
+                    )
+                )
+            order by f.finished_at, f.id
+            limit $2
+            for update of f skip locked
+        )",
+    )
+    .bind(micros(older_than))
+    .bind(i64::from(limit))
+    .execute(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    Ok(Some(deleted.rows_affected()))
+}

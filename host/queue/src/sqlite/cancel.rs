@@ -1,0 +1,37 @@
+//! Calling an item off.
+
+use sqlx::SqlitePool;
+
+use super::session::{now, write};
+use crate::{CancelAnswer, ItemId};
+
+pub(super) async fn cancel(writer: &SqlitePool, id: ItemId) -> sqlx::Result<CancelAnswer> {
+    let mut tx = write(writer).await?;
+    let was: Option<String> = sqlx::query_scalar("select status from work_items where id = ?1")
+        .bind(id.0)
+        .fetch_optional(&mut *tx)
+        .await?;
+    sqlx::query(concat!(
+        "update work_items
+        set finished_at = iif(status = 'queued', ",
+        now!(),
+        ", null),
+            status = iif(status = 'queued', 'cancelled', status),
+            cancel_requested_at = ",
+        now!(),
+        ",
+            updated_at = ",
+        now!(),
+        " where id = ?1 and status in ('queued', 'running') and cancel_requested_at is null"
+    ))
+    .bind(id.0)
+    .execute(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    Ok(match was.as_deref() {
+        None => CancelAnswer::Unknown,
+        Some("queued") => CancelAnswer::Cancelled,
+        Some("running") => CancelAnswer::Requested,
+        Some(_) => CancelAnswer::Finished,
+    })
+}

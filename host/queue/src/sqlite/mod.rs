@@ -1,0 +1,187 @@
+//! The queue in a SQLite file.
+//!
+//! One process serves a file; others may open it beside. One connection writes, so that the writes of this
+//! process wait for each other in line and not in SQLite's busy loop; a few others read.
+
+mod cancel;
+mod claim;
+mod enqueue;
+mod finish;
+mod heartbeat;
+mod live;
+mod migrate;
+mod read;
+mod recover;
+mod retention;
+mod schedule;
+mod serve;
+mod session;
+mod trouble;
+mod wake;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::SqlitePool;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::ending::Ending;
+use crate::{
+    Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter,
+    Finish, ItemId, Migrated, NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result,
+    Serving, WorkItem,
+};
+use live::Live;
+use trouble::told;
+
+/// A queue whose items live in a SQLite file.
+pub(crate) struct SqliteQueue {
+    path: PathBuf,
+    writer: SqlitePool,
+    readers: SqlitePool,
+    options: ConnectOptions,
+    wake: Arc<Notify>,
+    live: Live,
+    /// The watch over other processes' writes; ends with this value.
+    _watch: JoinSet<()>,
+}
+
+impl SqliteQueue {
+    pub(crate) async fn open(path: &str, options: ConnectOptions) -> Result<SqliteQueue> {
+        let path = session::path(path)?;
+        let (writer, readers) = session::pools(&path, &options).await?;
+        let wake = Arc::new(Notify::new());
+        let watch = wake::watch(writer.clone(), Arc::clone(&wake));
+        Ok(SqliteQueue {
+            path,
+            writer,
+            readers,
+            options,
+            wake,
+            live: Live::default(),
+            _watch: watch,
+        })
+    }
+}
+
+#[async_trait]
+impl Queue for SqliteQueue {
+    async fn migrate(&self) -> Result<Migrated> {
+        migrate::migrate(&self.path, self.options.migration_wait).await
+    }
+
+    async fn check(&self) -> Result<()> {
+        migrate::check(&self.readers).await
+    }
+
+    async fn serve(&self, host: &str) -> Result<Serving> {
+        serve::serve(&self.path, host)
+    }
+
+    fn wake(&self) -> Arc<Notify> {
+        Arc::clone(&self.wake)
+    }
+
+    async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>> {
+        self.options.limits.check_new(items)?;
+        let answers = enqueue::enqueue(&self.writer, items).await.map_err(told)?;
+        if answers.iter().any(|answer| answer.created().is_some()) {
+            self.wake.notify_one();
+        }
+        Ok(answers)
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
+        self.options.limits.check_host(
+            &request.host,
+            request.kinds.iter().map(|kind| &kind.handler_digest),
+        )?;
+        let asked = Instant::now();
+        let claims = claim::claim(&self.writer, request).await.map_err(told)?;
+        self.live
+            .keep(claims.iter().map(Claim::fence), asked + request.lease);
+        Ok(claims)
+    }
+
+    async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {
+        let asked = Instant::now();
+        let pulses = heartbeat::heartbeat(&self.writer, beats, lease, &self.options.limits)
+            .await
+            .map_err(told)?;
+        for (beat, pulse) in beats.iter().zip(&pulses) {
+            match pulse {
+                Pulse::Alive | Pulse::CancelRequested => {
+                    self.live.keep([beat.fence], asked + lease)
+                }
+                Pulse::Lost => self.live.forget(beat.fence),
+                Pulse::Busy => {}
+            }
+        }
+        Ok(pulses)
+    }
+
+    async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {
+        let endings: Vec<Ending> = finishes
+            .iter()
+            .map(|finish| Ending::new(finish, &self.options.limits))
+            .collect();
+        let answers = finish::finish(&self.writer, &endings).await.map_err(told)?;
+        for (finish, answer) in finishes.iter().zip(&answers) {
+            if *answer != Recorded::Busy {
+                self.live.forget(finish.fence);
+            }
+        }
+        Ok(answers)
+    }
+
+    async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>> {
+        recover::recover_expired(&self.writer, &self.live, max_stalls, limit)
+            .await
+            .map_err(told)
+    }
+
+    async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
+        let items: Vec<NewItem> = periodics.iter().map(Periodic::item).collect();
+        self.options.limits.check_new(&items)?;
+        let ids = schedule::enqueue_due(&self.readers, &self.writer, periodics)
+            .await
+            .map_err(told)?;
+        if !ids.is_empty() {
+            self.wake.notify_one();
+        }
+        Ok(ids)
+    }
+
+    async fn cancel(&self, id: ItemId) -> Result<CancelAnswer> {
+        cancel::cancel(&self.writer, id).await.map_err(told)
+    }
+
+    async fn delete_finished(
+        &self,
+        fence: Option<Fence>,
+        older_than: Duration,
+        limit: u32,
+    ) -> Result<Option<u64>> {
+        retention::delete_finished(&self.writer, fence, older_than, limit)
+            .await
+            .map_err(told)
+    }
+
+    async fn get(&self, id: ItemId) -> Result<Option<WorkItem>> {
+        read::get(&self.readers, id).await.map_err(told)
+    }
+
+    async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>> {
+        read::list(&self.readers, filter, self.options.limits.list_items)
+            .await
+            .map_err(told)
+    }
+
+    async fn counts(&self) -> Result<Vec<Count>> {
+        read::counts(&self.readers).await.map_err(told)
+    }
+}

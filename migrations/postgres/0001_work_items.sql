@@ -1,0 +1,89 @@
+-- The durable queue. PostgreSQL 15 or newer.
+--
+-- Names and keys are compared byte by byte (collate "C"), as SQLite does.
+
+create table workhost.work_items (
+    id bigint generated always as identity constraint work_items_pkey primary key,
+    kind text collate "C" not null constraint work_items_kind_check check (kind <> ''),
+    -- json and not jsonb: it keeps the text as it was enqueued.
+    payload json not null,
+    -- While an item of this kind with this key is queued, enqueueing again returns that item.
+    dedup_key text collate "C" constraint work_items_dedup_key_check check (dedup_key <> ''),
+    -- At most one item of a scope runs; see work_items_one_running.
+    scope text collate "C" constraint work_items_scope_check check (scope <> ''),
+    -- Higher runs first.
+    priority integer not null default 0,
+    run_at timestamptz not null,
+    status text collate "C" not null default 'queued' constraint work_items_status_check
+        check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
+    -- The fencing token: grows with each claim, never falls.
+    attempt integer not null default 0 constraint work_items_attempt_check check (attempt >= 0),
+    -- How often an attempt ended by its lease, by a failure, by a shutdown. Counted apart.
+    stalls integer not null default 0 constraint work_items_stalls_check check (stalls >= 0),
+    failures integer not null default 0 constraint work_items_failures_check check (failures >= 0),
+    interruptions integer not null default 0 constraint work_items_interruptions_check check (interruptions >= 0),
+    progress json,
+    result json,
+    error text,
+    -- Why the queue itself ended the item.
+    reason text constraint work_items_reason_check check (reason in ('stalled', 'superseded')),
+    -- The host of the newest attempt, and the component that it ran.
+    host text,
+    handler_digest text,
+    -- How the newest attempt ended; null before the first and while one runs. It tells a finish that is repeated
+    -- because its answer was lost from one that comes too late. `stalled`: by its lease.
+    ended_as text constraint work_items_ended_as_check
+        check (ended_as in ('succeeded', 'failed', 'cancelled', 'released', 'retry', 'stalled')),
+    lease_expires_at timestamptz,
+    cancel_requested_at timestamptz,
+    created_at timestamptz not null,
+    -- Moves only when something that people see changes; extending a lease does not move it.
+    updated_at timestamptz not null,
+    started_at timestamptz,
+    finished_at timestamptz,
+    constraint work_items_running_check check (
+        (status = 'running') = (lease_expires_at is not null)
+        and (status <> 'running' or (host is not null and started_at is not null and attempt > 0 and ended_as is null))
+    ),
+    constraint work_items_finished_check check (
+        (status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null)
+    ),
+    -- An item whose cancel was requested is never queued again.
+    constraint work_items_cancel_check check (status <> 'queued' or cancel_requested_at is null)
+);
+
+-- The guarantee that a scope runs one item at a time, whatever the claims see of each other.
+create unique index work_items_one_running on workhost.work_items (scope) where status = 'running' and scope is not null;
+
+-- The guarantee that a key is queued once. It absorbs racing inserts.
+create unique index work_items_one_queued on workhost.work_items (kind, dedup_key)
+    where status = 'queued' and dedup_key is not null;
+
+-- Claims of items without a scope: one range per kind, in the order of claims.
+create index work_items_due on workhost.work_items (kind, priority desc, run_at, id)
+    where status = 'queued' and scope is null;
+
+-- Claims of items with a scope: hops from scope to scope, and finds the head of each.
+create index work_items_due_scope on workhost.work_items (scope, kind, priority desc, run_at, id)
+    where status = 'queued' and scope is not null;
+
+-- Lease recovery.
+create index work_items_lease on workhost.work_items (lease_expires_at, id) where status = 'running';
+
+-- Retention.
+create index work_items_finished on workhost.work_items (finished_at, id) where finished_at is not null;
+
+-- Schedules: what runs under a key, and what finished under it last.
+create index work_items_running_key on workhost.work_items (kind, dedup_key)
+    where status = 'running' and dedup_key is not null;
+create index work_items_history on workhost.work_items (kind, dedup_key, finished_at)
+    where finished_at is not null and dedup_key is not null;
+
+-- The schedules that any host ever had. Retention keeps the newest finished item of each, whoever enqueued it,
+-- since it tells when the schedule is due again. A schedule that is gone costs one row here and one item.
+create table workhost.schedules (
+    kind text collate "C" not null,
+    dedup_key text collate "C" not null,
+    created_at timestamptz not null default now(),
+    constraint schedules_pkey primary key (kind, dedup_key)
+);

@@ -1,0 +1,90 @@
+-- The durable queue, as in PostgreSQL's migration of the same number.
+--
+-- Times are milliseconds since 1970-01-01 UTC: select datetime(run_at / 1000, 'unixepoch') from work_items.
+
+create table work_items (
+    -- autoincrement: the number of a deleted item is never given again.
+    id integer constraint work_items_pkey primary key autoincrement,
+    kind text not null constraint work_items_kind_check check (kind <> ''),
+    -- The text as it was enqueued.
+    payload text not null,
+    -- While an item of this kind with this key is queued, enqueueing again returns that item.
+    dedup_key text constraint work_items_dedup_key_check check (dedup_key <> ''),
+    -- At most one item of a scope runs; see work_items_one_running.
+    scope text constraint work_items_scope_check check (scope <> ''),
+    -- Higher runs first.
+    priority integer not null default 0,
+    run_at integer not null,
+    status text not null default 'queued' constraint work_items_status_check
+        check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
+    -- The fencing token: grows with each claim, never falls.
+    attempt integer not null default 0 constraint work_items_attempt_check check (attempt >= 0),
+    -- How often an attempt ended by its lease, by a failure, by a shutdown. Counted apart.
+    stalls integer not null default 0 constraint work_items_stalls_check check (stalls >= 0),
+    failures integer not null default 0 constraint work_items_failures_check check (failures >= 0),
+    interruptions integer not null default 0 constraint work_items_interruptions_check check (interruptions >= 0),
+    progress text,
+    result text,
+    error text,
+    -- Why the queue itself ended the item.
+    reason text constraint work_items_reason_check check (reason in ('stalled', 'superseded')),
+    -- The host of the newest attempt, and the component that it ran.
+    host text,
+    handler_digest text,
+    -- How the newest attempt ended; null before the first and while one runs. It tells a finish that is repeated
+    -- because its answer was lost from one that comes too late. `stalled`: by its lease.
+    ended_as text constraint work_items_ended_as_check
+        check (ended_as in ('succeeded', 'failed', 'cancelled', 'released', 'retry', 'stalled')),
+    lease_expires_at integer,
+    cancel_requested_at integer,
+    created_at integer not null,
+    -- Moves only when something that people see changes; extending a lease does not move it.
+    updated_at integer not null,
+    started_at integer,
+    finished_at integer,
+    constraint work_items_running_check check (
+        (status = 'running') = (lease_expires_at is not null)
+        and (status <> 'running' or (host is not null and started_at is not null and attempt > 0 and ended_as is null))
+    ),
+    constraint work_items_finished_check check (
+        (status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null)
+    ),
+    -- An item whose cancel was requested is never queued again.
+    constraint work_items_cancel_check check (status <> 'queued' or cancel_requested_at is null)
+) strict;
+
+-- The guarantee that a scope runs one item at a time.
+create unique index work_items_one_running on work_items (scope) where status = 'running' and scope is not null;
+
+-- The guarantee that a key is queued once.
+create unique index work_items_one_queued on work_items (kind, dedup_key)
+    where status = 'queued' and dedup_key is not null;
+
+-- Claims of items without a scope: one range per kind, in the order of claims.
+create index work_items_due on work_items (kind, priority desc, run_at, id)
+    where status = 'queued' and scope is null;
+
+-- Claims of items with a scope: hops from scope to scope, and finds the head of each.
+create index work_items_due_scope on work_items (scope, kind, priority desc, run_at, id)
+    where status = 'queued' and scope is not null;
+
+-- Lease recovery.
+create index work_items_lease on work_items (lease_expires_at, id) where status = 'running';
+
+-- Retention.
+create index work_items_finished on work_items (finished_at, id) where finished_at is not null;
+
+-- Schedules: what runs under a key, and what finished under it last.
+create index work_items_running_key on work_items (kind, dedup_key)
+    where status = 'running' and dedup_key is not null;
+create index work_items_history on work_items (kind, dedup_key, finished_at)
+    where finished_at is not null and dedup_key is not null;
+
+-- The schedules that this store ever had. Retention keeps the newest finished item of each, whoever enqueued it,
+-- since it tells when the schedule is due again. A schedule that is gone costs one row here and one item.
+create table schedules (
+    kind text not null,
+    dedup_key text not null,
+    created_at integer not null,
+    constraint schedules_pkey primary key (kind, dedup_key)
+) strict, without rowid;
