@@ -1,0 +1,142 @@
+//! A stand-in for the host, so that `cargo test` runs a handler without WebAssembly or a database.
+//!
+//! ```
+//! # use workhost_sdk::{Ending, Failure, Handler, Work, sql, testing::Host};
+//! # #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! # struct Purge {}
+//! # impl Handler for Purge {
+//! #     const KIND: &'static str = "purge";
+//! #     const SUMMARY: &'static str = "Purges.";
+//! #     type Summary = u64;
+//! #     fn run(self, _: &Work) -> Result<Ending<u64>, Failure> { Ok(Ending::Done(sql::execute("purge", &[])?)) }
+//! # }
+//! let ran = Host::new()
+//!     .execute(|statement, _params| {
+//!         assert_eq!(statement, "purge");
+//!         Ok(3)
+//!     })
+//!     .run::<Purge>("{}");
+//! assert_eq!(ran.ending, Ok(Ending::Done(serde_json::json!(3))));
+//! ```
+
+pub(crate) mod calls;
+
+use serde_json::Value as Json;
+
+use crate::__export::{Ending as WitEnding, WorkItem};
+use crate::sql::{Error, Value};
+use crate::{Ending, Failure, Handler, StopReason};
+
+type Answer<T> = Box<dyn FnMut(&str, &[Value]) -> Result<T, Error>>;
+type DeleteFinished = Box<dyn FnMut(u32) -> Result<u64, String>>;
+
+/// A host that answers one run of a handler. What needs a grant is refused unless a test answers it.
+#[derive(Default)]
+pub struct Host {
+    scope: Option<String>,
+    resume_from: Option<Json>,
+    execute: Option<Answer<u64>>,
+    query: Option<Answer<Rows>>,
+    retention: Option<DeleteFinished>,
+    stop: Option<Box<dyn FnMut() -> Option<StopReason>>>,
+    progress: Vec<Json>,
+    log: Vec<String>,
+}
+
+/// What a query answers: the columns' names, and per row one value for each.
+pub type Rows = (Vec<String>, Vec<Vec<Value>>);
+
+/// What a run did.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended; the summary as JSON.
+    pub ending: Result<Ending<Json>, Failure>,
+    /// The snapshots that it reported, oldest first.
+    pub progress: Vec<Json>,
+    /// The messages that it logged, oldest first.
+    pub log: Vec<String>,
+}
+
+impl Host {
+    /// A host that grants nothing and asks for no stop.
+    pub fn new() -> Self {
+        Host::default()
+    }
+
+    /// The run is a second attempt, which resumes from this progress.
+    pub fn resume_from(mut self, progress: Json) -> Self {
+        self.resume_from = Some(progress);
+        self
+    }
+
+    /// The item has this scope.
+    pub fn scope(mut self, scope: &str) -> Self {
+        self.scope = Some(scope.to_owned());
+        self
+    }
+
+    /// Grants all statements that change rows, and answers how many rows each changed.
+    pub fn execute(
+        mut self,
+        answer: impl FnMut(&str, &[Value]) -> Result<u64, Error> + 'static,
+    ) -> Self {
+        self.execute = Some(Box::new(answer));
+        self
+    }
+
+    /// Grants all queries, and answers their rows.
+    pub fn query(
+        mut self,
+        answer: impl FnMut(&str, &[Value]) -> Result<Rows, Error> + 'static,
+    ) -> Self {
+        self.query = Some(Box::new(answer));
+        self
+    }
+
+    /// Grants the deletion of finished items, and answers how many were deleted.
+    pub fn retention(mut self, answer: impl FnMut(u32) -> Result<u64, String> + 'static) -> Self {
+        self.retention = Some(Box::new(answer));
+        self
+    }
+
+    /// Answers whether to stop, each time that the handler asks.
+    pub fn stop(mut self, answer: impl FnMut() -> Option<StopReason> + 'static) -> Self {
+        self.stop = Some(Box::new(answer));
+        self
+    }
+
+    /// Runs a handler on this payload (JSON), as a component would be run.
+    ///
+    /// # Panics
+    /// If the handler panics.
+    pub fn run<H: Handler>(self, payload: &str) -> Ran {
+        let item = WorkItem {
+            id: 1,
+            kind: H::KIND.to_owned(),
+            scope: self.scope.clone(),
+            attempt: if self.resume_from.is_some() { 2 } else { 1 },
+            payload: payload.to_owned(),
+            resume_from: self.resume_from.as_ref().map(Json::to_string),
+        };
+        let (ending, host) = calls::answered_by(self, || crate::export::run::<H>(item));
+        let ending = match ending {
+            Ok(WitEnding::Done(summary)) => Ok(Ending::Done(json(summary))),
+            Ok(WitEnding::Stopped(summary)) => Ok(Ending::Stopped(json(summary))),
+            Err(failure) => Err(Failure {
+                message: failure.message,
+                permanent: failure.permanent,
+            }),
+        };
+        Ran {
+            ending,
+            progress: host.progress,
+            log: host.log,
+        }
+    }
+}
+
+fn json(summary: Option<String>) -> Json {
+    summary.map_or(Json::Null, |text| {
+        serde_json::from_str(&text).expect("this crate wrote the text as JSON")
+    })
+}
