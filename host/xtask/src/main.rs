@@ -1,1 +1,57 @@
-fn main() {}
+//! The project's own commands: `cargo xtask <command>`.
+//!
+//! One file per command; each sets up by itself what it needs (`test` builds the components, which
+//! needs the toolchain), so that a person never has to know the order.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool talks to a person: results on stdout, the rest on stderr"
+)]
+
+mod apt;
+mod cache;
+mod handlers;
+mod process;
+mod toolchain;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The commands that work on the workhost repository itself.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Task,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask test                      run every test, on both stores
+  cargo xtask test --suite unit claim   unit tests whose name contains `claim`
+  cargo xtask handlers                  build the components into target/components
+  cargo xtask check                     format, lints, docs and architecture rules
+  cargo xtask hooks                     run the checks before each commit and push";
+
+#[derive(Subcommand)]
+enum Task {
+    Toolchain(toolchain::Args),
+    Handlers(handlers::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Task::Toolchain(args) => toolchain::run(&args),
+        Task::Handlers(args) => handlers::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
