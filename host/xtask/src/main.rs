@@ -12,7 +12,11 @@
 mod apt;
 mod cache;
 mod handlers;
+mod libtest;
+mod postgres;
 mod process;
+mod tally;
+mod test;
 mod toolchain;
 mod workspace;
 
@@ -40,12 +44,14 @@ Examples:
 enum Task {
     Toolchain(toolchain::Args),
     Handlers(handlers::Args),
+    Test(test::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Task::Toolchain(args) => toolchain::run(&args),
         Task::Handlers(args) => handlers::run(&args),
+        Task::Test(args) => test::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,8 @@
+//! A PostgreSQL of the tests' own: programs found or fetched, a server that lives as long as the run.
+
+mod leftover;
+mod programs;
+mod server;
+
+pub(crate) use programs::Programs;
+pub(crate) use server::Server;
