@@ -1,1 +1,44 @@
 //! Components, sandboxes and capabilities: the only crate that knows wasmtime.
+//!
+//! A [`Runtime`] loads a component file with its [`Grants`] into a [`Handler`]; a handler runs one
+//! [`Job`] per call, each in a sandbox of its own, and says how it [`Ended`]. The [`Control`] beside
+//! a running job carries the wish to stop in and progress out. Nothing here knows the queue.
+//!
+//! Three brakes hold a guest, always all three: epochs stop running code, dropping the future of
+//! [`Handler::run`] stops code that waits in a host call, and a limiter counts memory over the whole
+//! sandbox. What a handler was not granted is not in its linker.
+
+mod attempt;
+mod bindings;
+mod capability;
+mod component;
+mod control;
+mod describe;
+mod ended;
+mod engine;
+mod error;
+mod file;
+mod grants;
+mod handler;
+mod imports;
+mod job;
+mod limiter;
+mod limits;
+mod linker;
+mod output;
+mod runtime;
+mod sandbox;
+mod text;
+
+pub use capability::dirs::DirGrant;
+pub use capability::retention::{Retention, RetentionGrant};
+pub use capability::sql::{Database, DatabaseError, SqlGrant};
+pub use control::{Control, StopReason};
+pub use ended::Ended;
+pub use error::{LoadError, RefusedImport, RuntimeError};
+pub use grants::Grants;
+pub use handler::{Handler, KindDescription};
+pub use imports::{Import, ImportClass};
+pub use job::Job;
+pub use limits::Limits;
+pub use runtime::Runtime;

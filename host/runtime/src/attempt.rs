@@ -1,0 +1,65 @@
+//! One attempt: a fresh sandbox, one call of `run`, and what it came to.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+use wasmtime_wasi::WasiCtxBuilder;
+
+use crate::bindings::exports::workhost::handler::handler::WorkItem;
+use crate::bindings::workhost::handler::types::{Ending, Failure};
+use crate::capability::dirs;
+use crate::capability::retention::RetentionContext;
+use crate::capability::sql::SqlContext;
+use crate::control::{Control, EndedByHost};
+use crate::ended::{self, Ended};
+use crate::handler::Loaded;
+use crate::job::Job;
+use crate::output::Output;
+use crate::sandbox::{self, Capabilities, State};
+
+/// Runs one job of a loaded handler.
+pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> Ended {
+    let shared = handler.runtime.shared();
+    let limits = &shared.limits;
+    tokio::select! {
+        // The end first: it must hold even if the guest is ready at the same time.
+        biased;
+        () = control.ended() => Ended::Trapped { message: EndedByHost.to_string() },
+        ended = async {
+            // A sandbox of the pool; waiting for one costs nothing but time.
+            let _turn = shared.turns.acquire().await.expect("the semaphore is never closed");
+            let wasi = match dirs::open(&handler.granted.dirs, job.scope.as_deref()).await {
+                Ok(wasi) => wasi,
+                Err(message) => return Ended::Failed { message, permanent: false },
+            };
+            let output = Output::new(job.id, job.kind.clone(), job.attempt, limits);
+            let capabilities = capabilities(handler, &job, wasi, &control);
+            let mut store = sandbox::store(&shared.engine, limits, handler.granted.memory_bytes, capabilities, &control, &output);
+            let outcome = call(handler, &mut store, job).await;
+            ended::from_run(outcome, &output.stderr_tail(), limits)
+        } => ended,
+    }
+}
+
+fn capabilities(handler: &Loaded, job: &Job, wasi: WasiCtxBuilder, control: &Arc<Control>) -> Capabilities {
+    let limits = &handler.runtime.shared().limits;
+    Capabilities {
+        sql: SqlContext::new(control.clone(), handler.granted.sql.clone(), limits),
+        retention: RetentionContext::new(control.clone(), handler.granted.retention.clone(), job),
+        wasi,
+    }
+}
+
+/// Instantiates and calls, both inside the sandbox's limits.
+async fn call(handler: &Loaded, store: &mut Store<State>, job: Job) -> wasmtime::Result<Result<Ending, Failure>> {
+    let guest = handler.pre.instantiate_async(&mut *store).await?;
+    let item = WorkItem {
+        id: job.id,
+        kind: job.kind,
+        scope: job.scope,
+        attempt: job.attempt,
+        payload: job.payload,
+        resume_from: job.resume_from,
+    };
+    guest.workhost_handler_handler().call_run(store, &item).await
+}

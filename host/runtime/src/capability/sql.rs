@@ -1,0 +1,163 @@
+//! `sql`: named statements on the application's databases. The guest names a statement; its text and the
+//! database's URL stay on this side.
+
+mod database;
+mod failure;
+mod lease;
+mod postgres;
+mod single;
+mod sqlite;
+mod statement;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wasmtime::component::{HasSelf, Linker};
+
+use crate::bindings::workhost::handler::sql::{self, Rows, SqlError, Value};
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::limits::Limits;
+use crate::sandbox::State;
+
+pub use database::{Database, DatabaseError};
+pub(crate) use statement::Statement;
+
+/// One statement that a handler may run.
+#[derive(Clone, Debug)]
+pub struct SqlGrant {
+    /// Where it runs.
+    pub database: Database,
+    /// Its text: one statement that reads or changes rows.
+    pub statement: String,
+}
+
+/// Prepares each statement on its database, which checks it and tells the types of its parameters and
+/// columns where the database knows them.
+pub(crate) async fn prepare(
+    grants: BTreeMap<String, SqlGrant>,
+    limits: &Limits,
+) -> Result<BTreeMap<String, Statement>, LoadError> {
+    let mut statements = BTreeMap::new();
+    for (name, grant) in grants {
+        let statement = Statement::prepare(&name, grant, limits).await?;
+        statements.insert(name, statement);
+    }
+    Ok(statements)
+}
+
+/// What the attempt's calls of `sql` reach.
+pub(crate) struct SqlContext {
+    control: Arc<Control>,
+    statements: Arc<BTreeMap<String, Statement>>,
+    limits: SqlLimits,
+}
+
+/// The limits of one statement's run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SqlLimits {
+    pub(crate) rows: usize,
+    pub(crate) bytes: usize,
+    pub(crate) time: std::time::Duration,
+}
+
+impl SqlContext {
+    pub(crate) fn new(control: Arc<Control>, statements: Arc<BTreeMap<String, Statement>>, limits: &Limits) -> Self {
+        let limits = SqlLimits { rows: limits.sql_rows, bytes: limits.sql_bytes, time: limits.sql_time };
+        SqlContext { control, statements, limits }
+    }
+
+    /// Grants nothing.
+    pub(crate) fn none(control: Arc<Control>, limits: &Limits) -> Self {
+        SqlContext::new(control, Arc::default(), limits)
+    }
+
+    fn statement(&self, name: &str) -> Result<&Statement, SqlError> {
+        self.statements.get(name).ok_or_else(|| {
+            SqlError::NotGranted(format!("no statement `{}` is granted to this handler", name.escape_debug()))
+        })
+    }
+}
+
+impl sql::Host for SqlContext {
+    async fn execute(&mut self, statement: String, params: Vec<Value>) -> wasmtime::Result<Result<u64, SqlError>> {
+        self.control.alive()?;
+        let statement = match self.statement(&statement) {
+            Ok(statement) => statement,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(statement.execute(params, self.limits).await)
+    }
+
+    async fn query(&mut self, statement: String, params: Vec<Value>) -> wasmtime::Result<Result<Rows, SqlError>> {
+        self.control.alive()?;
+        let statement = match self.statement(&statement) {
+            Ok(statement) => statement,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(statement.query(params, self.limits).await)
+    }
+}
+
+pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    sql::add_to_linker::<State, HasSelf<SqlContext>>(linker, |state| &mut state.sql)
+}
+
+/// The word for a value's case, for messages that must not show the value.
+pub(crate) fn case(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Boolean(_) => "boolean",
+        Value::Integer(_) => "integer",
+        Value::Float(_) => "float",
+        Value::Text(_) => "text",
+        Value::Bytes(_) => "bytes",
+        Value::Timestamp(_) => "timestamp",
+        Value::Uuid(_) => "uuid",
+        Value::Json(_) => "json",
+    }
+}
+
+/// Collects rows for a guest, within its limits.
+pub(crate) struct Collector {
+    rows: Vec<Vec<Value>>,
+    bytes: usize,
+    limits: SqlLimits,
+}
+
+impl Collector {
+    pub(crate) fn new(limits: SqlLimits) -> Self {
+        Collector { rows: Vec::new(), bytes: 0, limits }
+    }
+
+    pub(crate) fn push(&mut self, row: Vec<Value>) -> Result<(), SqlError> {
+        if self.rows.len() == self.limits.rows {
+            return Err(SqlError::TooLarge(format!("more than {} rows: ask in pages", self.limits.rows)));
+        }
+        // Each value takes a few words besides its content.
+        self.bytes += row.iter().map(|value| 16 + content(value)).sum::<usize>();
+        if self.bytes > self.limits.bytes {
+            return Err(SqlError::TooLarge(format!(
+                "rows larger than {} together: ask in pages",
+                crate::text::size(self.limits.bytes)
+            )));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    pub(crate) fn rows(self, columns: Vec<String>) -> Rows {
+        Rows { columns, rows: self.rows }
+    }
+}
+
+fn content(value: &Value) -> usize {
+    match value {
+        Value::Text(text) | Value::Uuid(text) | Value::Json(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Float(_) | Value::Timestamp(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

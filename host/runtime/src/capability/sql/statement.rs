@@ -1,0 +1,130 @@
+//! A granted statement that its database has prepared.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::database::{Database, Pool};
+use super::{SqlGrant, SqlLimits, failure, postgres, single, sqlite};
+use crate::bindings::workhost::handler::sql::{Rows, SqlError, Value};
+use crate::error::LoadError;
+use crate::limits::Limits;
+
+/// How much later than the database this side gives up, so that the database is first to speak.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A statement, where it runs, and what its database said about it.
+pub(crate) struct Statement {
+    name: String,
+    database: Database,
+    plan: Plan,
+}
+
+enum Plan {
+    Postgres(postgres::Plan),
+    Sqlite(sqlite::Plan),
+}
+
+/// Why a statement cannot run: the text was refused before or by the database, or the latter was not there.
+pub(super) enum Refusal {
+    Text(String),
+    Database(sqlx::Error),
+}
+
+impl From<sqlx::Error> for Refusal {
+    fn from(error: sqlx::Error) -> Self {
+        Refusal::Database(error)
+    }
+}
+
+impl Statement {
+    /// Checks and prepares a granted statement.
+    pub(super) async fn prepare(name: &str, grant: SqlGrant, limits: &Limits) -> Result<Self, LoadError> {
+        let SqlGrant { database, statement } = grant;
+        let refused =
+            |reason: String| LoadError::Statement { name: name.into(), database: database.name().into(), reason };
+        let unavailable = |reason: String| LoadError::DatabaseUnavailable {
+            name: name.into(),
+            database: database.name().into(),
+            reason,
+        };
+        single::must_touch_rows_only(&statement).map_err(refused)?;
+        let preparing = async {
+            let text: Arc<str> = statement.into();
+            match &database.pool {
+                Pool::Postgres(pool) => postgres::Plan::prepare(pool.clone(), text).await.map(Plan::Postgres),
+                Pool::Sqlite(pool) => sqlite::Plan::prepare(pool.clone(), text).await.map(Plan::Sqlite),
+            }
+        };
+        match tokio::time::timeout(limits.sql_time, preparing).await {
+            Ok(Ok(plan)) => Ok(Statement { name: name.into(), database, plan }),
+            Ok(Err(Refusal::Text(reason))) => Err(refused(reason)),
+            Ok(Err(Refusal::Database(error))) => Err(match failure::for_guest(database.name(), name, &error) {
+                SqlError::Unavailable(_) => unavailable(error.to_string()),
+                SqlError::NotGranted(reason)
+                | SqlError::Invalid(reason)
+                | SqlError::Refused(reason)
+                | SqlError::TooLarge(reason) => refused(reason),
+            }),
+            Err(_) => Err(unavailable("it did not answer in time".into())),
+        }
+    }
+
+    /// Runs it and answers how many rows it changed.
+    pub(super) async fn execute(&self, params: Vec<Value>, limits: SqlLimits) -> Result<u64, SqlError> {
+        self.within(limits, async {
+            match &self.plan {
+                Plan::Postgres(plan) => plan.execute(params).await,
+                Plan::Sqlite(plan) => plan.execute(params, limits).await,
+            }
+        })
+        .await
+    }
+
+    /// Runs it and answers its rows.
+    pub(super) async fn query(&self, params: Vec<Value>, limits: SqlLimits) -> Result<Rows, SqlError> {
+        self.within(limits, async {
+            match &self.plan {
+                Plan::Postgres(plan) => plan.query(params, limits).await,
+                Plan::Sqlite(plan) => plan.query(params, limits).await,
+            }
+        })
+        .await
+    }
+
+    /// The brake on this side: a future that is dropped closes its connection.
+    async fn within<T>(&self, limits: SqlLimits, run: impl Future<Output = Result<T, Failure>>) -> Result<T, SqlError> {
+        match tokio::time::timeout(limits.time + GRACE, run).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Failure::Guest(error))) => Err(error),
+            Ok(Err(Failure::Database(error))) => Err(failure::for_guest(self.database.name(), &self.name, &error)),
+            Err(_) => Err(SqlError::Unavailable(format!("database `{}` did not answer in time", self.database.name()))),
+        }
+    }
+}
+
+/// Why a run failed: an error that is ready for the guest, or one of the driver's.
+pub(super) enum Failure {
+    Guest(SqlError),
+    Database(sqlx::Error),
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Failure::Database(error)
+    }
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Self {
+        Failure::Guest(error)
+    }
+}
+
+/// The error for a guest that sends a wrong number of parameters.
+pub(super) fn must_count(wanted: usize, given: usize) -> Result<(), SqlError> {
+    if wanted == given {
+        Ok(())
+    } else {
+        Err(SqlError::Invalid(format!("the statement takes {wanted} parameters, {given} were given")))
+    }
+}

@@ -1,0 +1,146 @@
+//! What passes between a running attempt and its worker.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// The line between a worker and one running attempt: the wish to stop goes in, progress comes out.
+///
+/// After [`end`](Control::end) the guest has no effect any more: no host call of it does anything, the
+/// progress stays as it is, and its code stops at the next epoch.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: Mutex<Option<StopReason>>,
+    progress: Mutex<Option<(u64, Arc<str>)>>,
+    ended: AtomicBool,
+    over: Notify,
+}
+
+/// Why an attempt is asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The item was cancelled.
+    CancelRequested,
+    /// This host is going down.
+    Shutdown,
+    /// The kind's timeout is near.
+    Deadline,
+}
+
+/// The host call came too late: the attempt was ended.
+#[derive(Debug, thiserror::Error)]
+#[error("the attempt was ended by the host")]
+pub(crate) struct EndedByHost;
+
+impl Control {
+    /// The control of an attempt that runs and was not asked to stop.
+    pub fn new() -> Self {
+        Control::default()
+    }
+
+    /// Asks the attempt to stop. The first reason stays, except that a cancel takes the place of others.
+    pub fn ask_to_stop(&self, reason: StopReason) {
+        let mut stop = locked(&self.stop);
+        if stop.is_none() || reason == StopReason::CancelRequested {
+            *stop = Some(reason);
+        }
+    }
+
+    /// Whether the attempt was asked to stop, and why.
+    pub fn stop_asked(&self) -> Option<StopReason> {
+        *locked(&self.stop)
+    }
+
+    /// Ends the attempt: from now on its guest changes nothing. There is no way back.
+    pub fn end(&self) {
+        // Under the lock of the progress, so that no snapshot arrives after this.
+        let progress = locked(&self.progress);
+        self.ended.store(true, Ordering::Release);
+        drop(progress);
+        self.over.notify_waiters();
+    }
+
+    /// Whether the attempt was ended.
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// The newest progress snapshot (a JSON document) and its revision, from 1.
+    pub fn progress(&self) -> Option<(u64, Arc<str>)> {
+        locked(&self.progress).clone()
+    }
+
+    /// Waits until the attempt was ended.
+    pub(crate) async fn ended(&self) {
+        loop {
+            let mut over = std::pin::pin!(self.over.notified());
+            // Registered before the question, so that an end in between is not missed.
+            over.as_mut().enable();
+            if self.is_ended() {
+                return;
+            }
+            over.await;
+        }
+    }
+
+    /// The question that every host call with an effect asks first.
+    pub(crate) fn alive(&self) -> Result<(), EndedByHost> {
+        if self.is_ended() { Err(EndedByHost) } else { Ok(()) }
+    }
+
+    /// Takes a new snapshot, unless the attempt was ended.
+    pub(crate) fn set_progress(&self, snapshot: Arc<str>) -> Result<(), EndedByHost> {
+        let mut progress = locked(&self.progress);
+        self.alive()?;
+        let revision = progress.as_ref().map_or(0, |(revision, _)| *revision) + 1;
+        *progress = Some((revision, snapshot));
+        Ok(())
+    }
+}
+
+/// A panic elsewhere leaves these values whole, so a poisoned lock is used on.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_to_stop_stays_but_a_cancel_overrides() {
+        let control = Control::new();
+        assert_eq!(control.stop_asked(), None);
+        control.ask_to_stop(StopReason::Shutdown);
+        control.ask_to_stop(StopReason::Deadline);
+        assert_eq!(control.stop_asked(), Some(StopReason::Shutdown));
+        control.ask_to_stop(StopReason::CancelRequested);
+        control.ask_to_stop(StopReason::Shutdown);
+        assert_eq!(control.stop_asked(), Some(StopReason::CancelRequested));
+    }
+
+    #[test]
+    fn progress_is_numbered_and_stays_as_it_is_once_ended() {
+        let control = Control::new();
+        assert!(control.progress().is_none());
+        control.set_progress("1".into()).unwrap();
+        control.set_progress("2".into()).unwrap();
+        control.end();
+        assert!(control.set_progress("3".into()).is_err());
+        assert_eq!(control.progress(), Some((2, "2".into())));
+    }
+
+    #[tokio::test]
+    async fn an_end_is_seen_by_those_who_wait_and_those_who_come_later() {
+        let control = Arc::new(Control::new());
+        let waiting = tokio::spawn({
+            let control = control.clone();
+            async move { control.ended().await }
+        });
+        tokio::task::yield_now().await;
+        control.end();
+        waiting.await.unwrap();
+        control.ended().await;
+    }
+}

@@ -1,0 +1,130 @@
+//! Asking a component which kinds it runs.
+
+use std::sync::Arc;
+
+use wasmtime_wasi::WasiCtxBuilder;
+
+use crate::bindings::SandboxPre;
+use crate::bindings::exports::workhost::handler::handler;
+use crate::capability::retention::RetentionContext;
+use crate::capability::sql::SqlContext;
+use crate::control::Control;
+use crate::ended::{self, Ended};
+use crate::error::LoadError;
+use crate::handler::KindDescription;
+use crate::output::Output;
+use crate::runtime::Shared;
+use crate::sandbox::{self, Capabilities, State};
+use crate::text;
+
+/// Bytes of a kind's name; it becomes a key in tables and a label in metrics.
+const KIND_BYTES: usize = 100;
+
+/// Calls `describe` under an attempt's limits and without any grant, and checks the answer.
+pub(crate) async fn describe(
+    shared: &Shared,
+    pre: &SandboxPre<State>,
+    memory_bytes: usize,
+) -> Result<Vec<KindDescription>, LoadError> {
+    let limits = &shared.limits;
+    let control = Arc::new(Control::new());
+    let output = Output::new(0, "describe".into(), 0, limits);
+    let capabilities = Capabilities {
+        sql: SqlContext::none(control.clone(), limits),
+        retention: RetentionContext::none(control.clone()),
+        wasi: WasiCtxBuilder::new(),
+    };
+    let called = tokio::time::timeout(limits.describe_time, async {
+        let _turn = shared.turns.acquire().await.expect("the semaphore is never closed");
+        let mut store = sandbox::store(&shared.engine, limits, memory_bytes, capabilities, &control, &output);
+        let guest = pre.instantiate_async(&mut store).await?;
+        guest.workhost_handler_handler().call_describe(&mut store).await
+    });
+    let reason = match called.await {
+        Ok(Ok(kinds)) => return check(kinds, limits.kinds),
+        Ok(Err(error)) => match ended::from_error(&error, &output.stderr_tail(), limits) {
+            Ended::Limit { limit } => format!("it hit a limit: {limit}"),
+            Ended::Trapped { message } => format!("it trapped: {message}"),
+            Ended::Done(_) | Ended::Stopped(_) | Ended::Failed { .. } => {
+                unreachable!("an error is a trap or a limit")
+            }
+        },
+        Err(_) => format!("it did not answer within {} s", limits.describe_time.as_secs_f32()),
+    };
+    Err(LoadError::Describe { reason })
+}
+
+/// The answer, sorted by kind, if it makes sense.
+fn check(described: Vec<handler::KindDescription>, most: usize) -> Result<Vec<KindDescription>, LoadError> {
+    let nonsense = |reason| Err(LoadError::Describe { reason });
+    if described.is_empty() {
+        return nonsense("it names no kind".into());
+    }
+    if described.len() > most {
+        return nonsense(format!("it names {} kinds, the most is {most}", described.len()));
+    }
+    let mut kinds: Vec<KindDescription> = Vec::new();
+    for kind in described {
+        let shown = text::shortened(text::harmless_line(&kind.kind), KIND_BYTES);
+        if kind.kind.is_empty()
+            || kind.kind.len() > KIND_BYTES
+            || kind.kind.contains(|c: char| c.is_whitespace() || c.is_control())
+        {
+            return nonsense(format!(
+                "`{shown}` is no kind's name: 1 to {KIND_BYTES} bytes without spaces, such as `token-cleanup`"
+            ));
+        }
+        if kinds.iter().any(|other| other.kind == kind.kind) {
+            return nonsense(format!("kind `{shown}` is named twice"));
+        }
+        let payload_schema = match serde_json::from_str(&kind.payload_schema) {
+            Ok(schema @ (serde_json::Value::Object(_) | serde_json::Value::Bool(_))) => schema,
+            Ok(_) => {
+                return nonsense(format!(
+                    "the payload schema of kind `{shown}` is no JSON Schema: it must be an object"
+                ));
+            }
+            Err(error) => {
+                return nonsense(format!("the payload schema of kind `{shown}` is not JSON: {error}"));
+            }
+        };
+        let summary = text::shortened(text::harmless_line(&kind.summary), 1000);
+        kinds.push(KindDescription { kind: kind.kind, summary, payload_schema });
+    }
+    kinds.sort_by(|a, b| a.kind.cmp(&b.kind));
+    Ok(kinds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(kind: &str, schema: &str) -> handler::KindDescription {
+        handler::KindDescription { kind: kind.into(), summary: "does it".into(), payload_schema: schema.into() }
+    }
+
+    fn refused(kinds: Vec<handler::KindDescription>) -> String {
+        check(kinds, 3).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn kinds_come_sorted_with_their_schema() {
+        let kinds = check(vec![kind("b", "true"), kind("a", r#"{"type":"object"}"#)], 3).unwrap();
+        assert_eq!(kinds.iter().map(|kind| kind.kind.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(kinds[0].payload_schema["type"], "object");
+    }
+
+    #[test]
+    fn nonsense_is_refused_in_words() {
+        assert_eq!(refused(vec![]), "describe: it names no kind");
+        assert_eq!(refused(vec![kind("a", "{}"), kind("a", "{}")]), "describe: kind `a` is named twice");
+        assert!(refused(vec![kind("a b", "{}")]).contains("`a b` is no kind's name"));
+        assert!(refused(vec![kind("", "{}")]).contains("is no kind's name"));
+        assert!(refused(vec![kind("a\u{1b}", "{}")]).contains("`a\\u{1b}` is no kind's name"));
+        assert!(refused(vec![kind("a", "{")]).contains("of kind `a` is not JSON"));
+        assert!(refused(vec![kind("a", "7")]).contains("of kind `a` is no JSON Schema"));
+        assert!(
+            refused(vec![kind("a", "{}"), kind("b", "{}"), kind("c", "{}"), kind("d", "{}")]).contains("names 4 kinds")
+        );
+    }
+}

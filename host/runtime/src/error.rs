@@ -1,0 +1,219 @@
+//! Why a runtime cannot start, or a component cannot be loaded.
+
+use std::path::PathBuf;
+
+/// The machine does not let the runtime start.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The engine refused its configuration or found no memory.
+    #[error("the WebAssembly engine cannot start: {reason}")]
+    Engine {
+        /// What it said.
+        reason: String,
+    },
+    /// No thread for the epochs.
+    #[error("the thread that counts epochs cannot start: {reason}")]
+    Thread {
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// Why a component is no handler that can run here. Each variant is a finding for the author or the
+/// operator; [`hint`](LoadError::hint) says the mend.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// No such file.
+    #[error("{} does not exist", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be read.
+    #[error("{} cannot be read: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// Something else stands where the file should.
+    #[error("{} is {what}, not a file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What it is: `a directory`, `a FIFO`.
+        what: &'static str,
+    },
+    /// The file has no content.
+    #[error("{} is empty", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is larger than a component may be.
+    #[error("{} is larger than {limit}", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit, in words.
+        limit: String,
+    },
+    /// The file is something else than a component.
+    #[error("{} is {what}, not a WebAssembly component", path.display())]
+    NotAComponent {
+        /// The file.
+        path: PathBuf,
+        /// What it is, as far as its beginning tells.
+        what: &'static str,
+        /// What to do about it.
+        mend: &'static str,
+    },
+    /// The file begins as a component, and does not go on as one.
+    #[error("{} is not a valid component: {reason}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What the compiler said.
+        reason: String,
+    },
+    /// A component, but no handler.
+    #[error("the component exports no `workhost:handler/handler`, so it is no handler ({exports})")]
+    NotAHandler {
+        /// What it exports instead, for people.
+        exports: String,
+    },
+    /// A handler for another version of the contract.
+    #[error("the component needs workhost:handler {needs}, this host offers {offers}")]
+    OtherVersion {
+        /// The version that it needs, as far as it matters: `0.2`.
+        needs: String,
+        /// The version here.
+        offers: String,
+    },
+    /// It imports what it was not granted, or what is not there.
+    #[error("the component imports what it was not granted: {}", names(imports))]
+    ImportsRefused {
+        /// Each refused import.
+        imports: Vec<RefusedImport>,
+    },
+    /// An import or export has the right name and another type.
+    #[error("the component does not fit the contract: {reason}")]
+    TypeMismatch {
+        /// Which item, and how it differs.
+        reason: String,
+    },
+    /// A granted statement does not prepare.
+    #[error("statement `{name}` on database `{database}`: {reason}")]
+    Statement {
+        /// The statement's name in the grant.
+        name: String,
+        /// The database's name.
+        database: String,
+        /// What the database, or the check before it, said.
+        reason: String,
+    },
+    /// The database of a granted statement does not answer, so the statement could not be checked.
+    #[error("statement `{name}` cannot be checked: database `{database}` is unavailable: {reason}")]
+    DatabaseUnavailable {
+        /// The statement's name in the grant.
+        name: String,
+        /// The database's name.
+        database: String,
+        /// What the driver said, without secrets.
+        reason: String,
+    },
+    /// A granted folder is not there, or its paths make no sense.
+    #[error("folder `{folder}`: {reason}")]
+    Folder {
+        /// The path in question.
+        folder: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The grant's memory is more than a sandbox can have.
+    #[error("a memory of {wanted} cannot be granted: the most is {limit}")]
+    Memory {
+        /// What was granted, in words.
+        wanted: String,
+        /// The most that there is, in words.
+        limit: String,
+    },
+    /// `describe` did not answer, or what it answered makes no sense.
+    #[error("describe: {reason}")]
+    Describe {
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// An import that was refused, and the grant to add where there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedImport {
+    /// The import's name: `workhost:handler/sql@0.1.0`.
+    pub name: String,
+    /// The key of the grant that would allow it: `[handlers.sql.NAME]`.
+    pub grant: Option<&'static str>,
+}
+
+fn names(imports: &[RefusedImport]) -> String {
+    imports.iter().map(|import| format!("`{}`", import.name)).collect::<Vec<_>>().join(", ")
+}
+
+impl LoadError {
+    /// A stable word for this sort of error, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            LoadError::Missing { .. } => "component-missing",
+            LoadError::Unreadable { .. } | LoadError::NotAFile { .. } => "component-unreadable",
+            LoadError::Empty { .. } => "component-empty",
+            LoadError::TooLarge { .. } => "component-too-large",
+            LoadError::NotAComponent { .. } => "not-a-component",
+            LoadError::Invalid { .. } => "component-invalid",
+            LoadError::NotAHandler { .. } => "not-a-handler",
+            LoadError::OtherVersion { .. } => "contract-version",
+            LoadError::ImportsRefused { .. } => "import-not-granted",
+            LoadError::TypeMismatch { .. } => "contract-mismatch",
+            LoadError::Statement { .. } => "statement-refused",
+            LoadError::DatabaseUnavailable { .. } => "database-unreachable",
+            LoadError::Folder { .. } => "folder-refused",
+            LoadError::Memory { .. } => "memory-too-large",
+            LoadError::Describe { .. } => "describe-failed",
+        }
+    }
+
+    /// What to do about it, in a sentence or two; `None` where the error says it all.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            LoadError::Missing { .. } => "build the component, or correct the path; a relative one starts at the configuration's folder".into(),
+            LoadError::NotAComponent { mend, .. } => (*mend).into(),
+            LoadError::Empty { .. } | LoadError::Invalid { .. } => "the file may have been cut off while it was written or copied: build it again".into(),
+            LoadError::NotAHandler { .. } => "build it against the world `workhost:handler/base`, or one that includes it; in Rust, end the crate with `export_handlers!(…)`".into(),
+            LoadError::OtherVersion { offers, .. } => format!("build it against workhost:handler {offers}, or use a workhost that offers the other version"),
+            LoadError::ImportsRefused { imports } => refused_hint(imports),
+            LoadError::TypeMismatch { .. } => "build it against the contract in `wit/` of this version of workhost".into(),
+            LoadError::Describe { .. } => "`describe` answers constants, within seconds and without any capability".into(),
+            LoadError::DatabaseUnavailable { .. } => "start the database, or correct its URL".into(),
+            LoadError::Unreadable { .. }
+            | LoadError::NotAFile { .. }
+            | LoadError::TooLarge { .. }
+            | LoadError::Statement { .. }
+            | LoadError::Folder { .. }
+            | LoadError::Memory { .. } => return None,
+        })
+    }
+}
+
+fn refused_hint(imports: &[RefusedImport]) -> String {
+    let mut hints: Vec<String> = Vec::new();
+    for import in imports {
+        let hint = match import.grant {
+            Some(grant) => format!("grant `{}` with {grant}, if the handler may have it", import.name),
+            None => format!("there is no grant for `{}`: build the handler without it", import.name),
+        };
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    hints.join("; ")
+}

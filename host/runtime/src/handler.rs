@@ -1,0 +1,83 @@
+//! A loaded handler.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::attempt;
+use crate::bindings::SandboxPre;
+use crate::capability::dirs::DirGrant;
+use crate::capability::retention::RetentionGrant;
+use crate::capability::sql::Statement;
+use crate::control::Control;
+use crate::ended::Ended;
+use crate::imports::Import;
+use crate::job::Job;
+use crate::runtime::Runtime;
+use crate::sandbox::State;
+
+/// A component that was compiled, checked, linked to its grants and asked for its kinds.
+///
+/// Cheap to clone. Attempts share nothing but the compiled code.
+#[derive(Clone)]
+pub struct Handler(pub(crate) Arc<Loaded>);
+
+/// What all clones of a handler share.
+pub(crate) struct Loaded {
+    pub(crate) runtime: Runtime,
+    pub(crate) pre: SandboxPre<State>,
+    pub(crate) granted: Granted,
+    pub(crate) digest: String,
+    pub(crate) kinds: Vec<KindDescription>,
+    pub(crate) imports: Vec<Import>,
+    pub(crate) unused: Vec<&'static str>,
+}
+
+/// Grants that were checked, ready for use by attempts.
+pub(crate) struct Granted {
+    pub(crate) sql: Arc<BTreeMap<String, Statement>>,
+    pub(crate) retention: Option<RetentionGrant>,
+    pub(crate) dirs: Vec<DirGrant>,
+    /// Bytes per attempt.
+    pub(crate) memory_bytes: usize,
+}
+
+/// What a handler says about one of its kinds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KindDescription {
+    /// The kind's name.
+    pub kind: String,
+    /// One sentence for people.
+    pub summary: String,
+    /// The JSON Schema of its payloads, as the handler gave it.
+    pub payload_schema: serde_json::Value,
+}
+
+impl Handler {
+    /// `sha256:` and the digest of the very bytes that were compiled.
+    pub fn digest(&self) -> &str {
+        &self.0.digest
+    }
+
+    /// The kinds that it runs, each once, by name.
+    pub fn kinds(&self) -> &[KindDescription] {
+        &self.0.kinds
+    }
+
+    /// What it imports, in the component's order.
+    pub fn imports(&self) -> &[Import] {
+        &self.0.imports
+    }
+
+    /// The keys of grants that it has no import for: `sql`, `retention`, `dirs`.
+    pub fn unused_grants(&self) -> &[&'static str] {
+        &self.0.unused
+    }
+
+    /// Runs one attempt in a fresh sandbox.
+    ///
+    /// Ends by itself when the control is ended. Dropping the future ends the guest at its next yield or
+    /// host call, and takes the sandbox down. A trap costs this attempt alone.
+    pub async fn run(&self, job: Job, control: Arc<Control>) -> Ended {
+        attempt::run(&self.0, job, control).await
+    }
+}

@@ -1,0 +1,168 @@
+//! What a component imports, sorted into classes.
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::error::{LoadError, RefusedImport};
+use crate::grants::Grants;
+
+/// The package of the contract with handlers.
+pub(crate) const CONTRACT: &str = "workhost:handler";
+/// The version of the contract that this host offers, as far as compatibility goes.
+pub(crate) const OFFERED: &str = "0.1.";
+/// The version of WASI that this host offers, as far as compatibility goes.
+const WASI: &str = "0.2.";
+
+/// How far an import can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportClass {
+    /// Everyone has it: clocks, randomness, standard streams, log, work.
+    Base,
+    /// Language runtimes drag it in: it is there, empty, and refuses.
+    Inert,
+    /// The handler's grants allow it.
+    Granted,
+}
+
+/// One import of a loaded component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// Its name with its version: `wasi:io/poll@0.2.6`.
+    pub name: String,
+    /// Why it was let in.
+    pub class: ImportClass,
+}
+
+/// An interface's name, in parts: `workhost:handler/sql@0.1.0`.
+pub(crate) struct InterfaceName<'a> {
+    /// Package and interface: `workhost:handler/sql`.
+    pub(crate) path: &'a str,
+    version: Option<&'a str>,
+}
+
+impl<'a> InterfaceName<'a> {
+    pub(crate) fn parse(name: &'a str) -> Self {
+        match name.split_once('@') {
+            Some((path, version)) => InterfaceName { path, version: Some(version) },
+            None => InterfaceName { path: name, version: None },
+        }
+    }
+
+    /// The package: `workhost:handler`.
+    pub(crate) fn package(&self) -> &'a str {
+        self.path.split_once('/').map_or(self.path, |(package, _)| package)
+    }
+
+    /// Whether its version is one of those that begin so.
+    pub(crate) fn fits(&self, versions: &str) -> bool {
+        self.version.is_some_and(|version| version.starts_with(versions))
+    }
+
+    /// As much of the version as compatibility depends on: `0.2`, `1`.
+    pub(crate) fn compatible_version(&self) -> String {
+        let Some(version) = self.version else {
+            return "without a version".into();
+        };
+        let mut parts = version.split('.');
+        match (parts.next(), parts.next()) {
+            (Some("0"), Some(minor)) => format!("0.{minor}"),
+            (Some(major), _) => major.into(),
+            (None, _) => version.into(),
+        }
+    }
+}
+
+/// Sorts the imports of a component; refused ones are an error that lists them all.
+pub(crate) fn sort(engine: &Engine, component: &Component, grants: &Grants) -> Result<Vec<Import>, LoadError> {
+    sort_by(engine, component, |name| classify(name, grants))
+}
+
+/// The same as if everything were granted for which there is a grant: enough to ask for `describe`.
+pub(crate) fn sort_grantable(engine: &Engine, component: &Component) -> Result<Vec<Import>, LoadError> {
+    let nothing = Grants::default();
+    sort_by(engine, component, |name| match classify(name, &nothing) {
+        Err(Some(_)) => Ok(ImportClass::Granted),
+        class => class,
+    })
+}
+
+fn sort_by(
+    engine: &Engine,
+    component: &Component,
+    classify: impl Fn(&InterfaceName<'_>) -> Result<ImportClass, Option<&'static str>>,
+) -> Result<Vec<Import>, LoadError> {
+    let mut imports = Vec::new();
+    let mut refused = Vec::new();
+    for (name, _) in component.component_type().imports(engine) {
+        match classify(&InterfaceName::parse(name)) {
+            Ok(class) => imports.push(Import { name: name.into(), class }),
+            Err(grant) => refused.push(RefusedImport { name: name.into(), grant }),
+        }
+    }
+    if refused.is_empty() { Ok(imports) } else { Err(LoadError::ImportsRefused { imports: refused }) }
+}
+
+/// The class of an import, or the grant that it lacks, if there is one.
+fn classify(name: &InterfaceName<'_>, grants: &Grants) -> Result<ImportClass, Option<&'static str>> {
+    let granted = |yes: bool, grant| {
+        if yes { Ok(ImportClass::Granted) } else { Err(Some(grant)) }
+    };
+    if name.package() == CONTRACT {
+        return match name.path {
+            "workhost:handler/types" | "workhost:handler/work" | "workhost:handler/log" => Ok(ImportClass::Base),
+            "workhost:handler/sql" => granted(!grants.sql.is_empty(), "[handlers.sql.NAME]"),
+            "workhost:handler/retention" => granted(grants.retention.is_some(), "[handlers.retention]"),
+            _ => Err(None),
+        };
+    }
+    if !name.fits(WASI) {
+        return Err(None);
+    }
+    match name.path {
+        "wasi:io/error"
+        | "wasi:io/poll"
+        | "wasi:io/streams"
+        | "wasi:clocks/wall-clock"
+        | "wasi:clocks/monotonic-clock"
+        | "wasi:random/random"
+        | "wasi:random/insecure"
+        | "wasi:random/insecure-seed"
+        | "wasi:cli/stdin"
+        | "wasi:cli/stdout"
+        | "wasi:cli/stderr"
+        | "wasi:cli/exit"
+        | "wasi:cli/terminal-input"
+        | "wasi:cli/terminal-output"
+        | "wasi:cli/terminal-stdin"
+        | "wasi:cli/terminal-stdout"
+        | "wasi:cli/terminal-stderr" => Ok(ImportClass::Base),
+        "wasi:filesystem/types" | "wasi:filesystem/preopens" if !grants.dirs.is_empty() => Ok(ImportClass::Granted),
+        "wasi:filesystem/types"
+        | "wasi:filesystem/preopens"
+        | "wasi:cli/environment"
+        | "wasi:sockets/network"
+        | "wasi:sockets/instance-network"
+        | "wasi:sockets/ip-name-lookup"
+        | "wasi:sockets/tcp"
+        | "wasi:sockets/tcp-create-socket"
+        | "wasi:sockets/udp"
+        | "wasi:sockets/udp-create-socket" => Ok(ImportClass::Inert),
+        _ => Err(None),
+    }
+}
+
+/// The grants that a component with these imports cannot use, by their key in a handler's configuration.
+pub(crate) fn unused_grants(imports: &[Import], grants: &Grants) -> Vec<&'static str> {
+    let imported = |path| imports.iter().any(|import| InterfaceName::parse(&import.name).path == path);
+    let mut unused = Vec::new();
+    if !grants.sql.is_empty() && !imported("workhost:handler/sql") {
+        unused.push("sql");
+    }
+    if grants.retention.is_some() && !imported("workhost:handler/retention") {
+        unused.push("retention");
+    }
+    if !grants.dirs.is_empty() && !imported("wasi:filesystem/types") {
+        unused.push("dirs");
+    }
+    unused
+}

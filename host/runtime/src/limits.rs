@@ -1,0 +1,108 @@
+//! Every limit of a sandbox, in one place.
+
+use std::time::Duration;
+
+/// How long a statement may take; the servers of application databases are told this one.
+pub(crate) const SQL_TIME: Duration = Duration::from_secs(30);
+
+/// Every limit of a sandbox: unit, default, reason.
+///
+/// Guests are hostile until shown otherwise, so nothing that a guest can make the host do is without
+/// a number here.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of linear memory of one attempt, all its memories together; 64 MiB. A handler's grant may
+    /// set its own. Enough for a handler that streams; small enough for a host with many slots.
+    pub memory_bytes: usize,
+    /// Bytes that a grant may raise that to; 4 GiB, all that a 32-bit guest can address.
+    pub max_memory_bytes: usize,
+    /// Linear memories in one attempt; 4. A component has one, an adapter may add one.
+    pub memories: u32,
+    /// Tables in one attempt; 16. A component has one or two per core module.
+    pub tables: u32,
+    /// Table elements of one attempt, all its tables together; 200,000 of 8 bytes. Large C++ programs
+    /// have some ten thousand.
+    pub table_elements: usize,
+    /// Core instances in one attempt; 64. Rust has about 5, Python about 25 (one per shared library).
+    pub core_instances: u32,
+    /// Attempts that hold a sandbox at the same time; 64. One more waits for a free one. Each costs
+    /// address space, not memory.
+    pub attempts: u32,
+    /// Bytes of native stack for wasm code; 512 KiB. Deep recursion ends in `stack overflow`.
+    pub wasm_stack_bytes: usize,
+    /// Bytes of the whole stack that an attempt runs on; 2 MiB. What wasm leaves of it is for host
+    /// functions, which would take the process down with them if they had too little: at least 1 MiB.
+    pub attempt_stack_bytes: usize,
+    /// Bytes that a guest can pass to the host in one call, or answer; 16 MiB. Checked before the host
+    /// copies anything, so it bounds what a guest makes the host allocate.
+    pub hostcall_bytes: usize,
+    /// Host resources (open files, streams, pollables) that an attempt holds at a time; 10,000. More
+    /// than a walk over a deep folder needs.
+    pub resources: usize,
+    /// Component-model handles of one attempt; 20,000: each host resource has one, and guests have
+    /// resources of their own.
+    pub component_handles: usize,
+    /// Bytes of randomness per call; 1 MiB. Keys need 32; made on the host's time.
+    pub random_bytes: u64,
+    /// Bytes of a component file; 128 MiB. A Python handler has 20 MB.
+    pub component_bytes: u64,
+    /// Bytes of one line on stdout, stderr or of the log; 8 KiB. The rest of a longer line is cut off.
+    pub line_bytes: usize,
+    /// Lines that an attempt can log per second; 200. A person cannot read more. Dropped ones are counted.
+    pub lines_per_second: u32,
+    /// Bytes of stderr that are kept for the text of a panic; 8 KiB.
+    pub stderr_tail_bytes: usize,
+    /// Bytes of a failure's text; 16 KiB. People read it; the rest is cut off.
+    pub error_bytes: usize,
+    /// Bytes of a result; 1 MiB. It is kept in the queue's store. A larger one fails the attempt.
+    pub result_bytes: usize,
+    /// Bytes of a progress snapshot; 256 KiB. It travels with each heartbeat. A larger one fails the attempt.
+    pub progress_bytes: usize,
+    /// Rows that a query may answer; 10,000. A handler that needs more asks in pages.
+    pub sql_rows: usize,
+    /// Bytes of a query's values together; 4 MiB.
+    pub sql_bytes: usize,
+    /// How long a statement may take, the wait for a connection included; 30 s. Handlers work in
+    /// bounded batches; a longer statement blocks the application.
+    pub sql_time: Duration,
+    /// How long `describe` may take; 5 s. It answers constants.
+    pub describe_time: Duration,
+    /// Kinds that one handler may describe; 100.
+    pub kinds: usize,
+    /// Time between two epochs; 10 ms. A spinning guest gives way to others once per epoch, and runs at
+    /// most one more after it was ended.
+    pub epoch_tick: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            memory_bytes: 64 << 20,
+            max_memory_bytes: 4 << 30,
+            memories: 4,
+            tables: 16,
+            table_elements: 200_000,
+            core_instances: 64,
+            attempts: 64,
+            wasm_stack_bytes: 512 << 10,
+            attempt_stack_bytes: 2 << 20,
+            hostcall_bytes: 16 << 20,
+            resources: 10_000,
+            component_handles: 20_000,
+            random_bytes: 1 << 20,
+            component_bytes: 128 << 20,
+            line_bytes: 8 << 10,
+            lines_per_second: 200,
+            stderr_tail_bytes: 8 << 10,
+            error_bytes: 16 << 10,
+            result_bytes: 1 << 20,
+            progress_bytes: 256 << 10,
+            sql_rows: 10_000,
+            sql_bytes: 4 << 20,
+            sql_time: SQL_TIME,
+            describe_time: Duration::from_secs(5),
+            kinds: 100,
+            epoch_tick: Duration::from_millis(10),
+        }
+    }
+}
