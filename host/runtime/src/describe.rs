@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wasmtime_wasi::WasiCtxBuilder;
 
-use crate::bindings::SandboxPre;
 use crate::bindings::exports::workhost::handler::handler;
+use crate::bindings::{Sandbox, SandboxPre};
 use crate::capability::retention::RetentionContext;
 use crate::capability::sql::SqlContext;
 use crate::control::Control;
@@ -37,21 +37,30 @@ pub(crate) async fn describe(
     let called = tokio::time::timeout(limits.describe_time, async {
         let _turn = shared.turns.acquire().await.expect("the semaphore is never closed");
         let mut store = sandbox::store(&shared.engine, limits, memory_bytes, capabilities, &control, &output);
-        let guest = pre.instantiate_async(&mut store).await?;
-        guest.workhost_handler_handler().call_describe(&mut store).await
+        let instance = pre.instance_pre().instantiate_async(&mut store).await.map_err(Call::Broke)?;
+        // The types of exports can be checked on an instance only.
+        let guest = Sandbox::new(&mut store, &instance).map_err(Call::Mismatch)?;
+        guest.workhost_handler_handler().call_describe(&mut store).await.map_err(Call::Broke)
     });
     let reason = match called.await {
         Ok(Ok(kinds)) => return check(kinds, limits.kinds),
-        Ok(Err(error)) => match ended::from_error(&error, &output.stderr_tail(), limits) {
+        Ok(Err(Call::Mismatch(error))) => return Err(LoadError::TypeMismatch { reason: format!("{error:#}") }),
+        Ok(Err(Call::Broke(error))) => match ended::from_error(&error, &output.stderr_tail(), limits) {
             Ended::Limit { limit } => format!("it hit a limit: {limit}"),
             Ended::Trapped { message } => format!("it trapped: {message}"),
-            Ended::Done(_) | Ended::Stopped(_) | Ended::Failed { .. } => {
-                unreachable!("an error is a trap or a limit")
-            }
+            Ended::Done(_) | Ended::Stopped(_) | Ended::Failed { .. } => unreachable!("an error is a trap or a limit"),
         },
         Err(_) => format!("it did not answer within {} s", limits.describe_time.as_secs_f32()),
     };
     Err(LoadError::Describe { reason })
+}
+
+/// Why the call of `describe` came to nothing.
+enum Call {
+    /// The component exports it with another type.
+    Mismatch(wasmtime::Error),
+    /// The guest broke, while it started or in the call.
+    Broke(wasmtime::Error),
 }
 
 /// The answer, sorted by kind, if it makes sense.
