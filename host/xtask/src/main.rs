@@ -10,8 +10,11 @@
 )]
 
 mod apt;
+mod architecture;
 mod cache;
+mod check;
 mod handlers;
+mod hooks;
 mod libtest;
 mod postgres;
 mod process;
@@ -45,6 +48,8 @@ enum Task {
     Toolchain(toolchain::Args),
     Handlers(handlers::Args),
     Test(test::Args),
+    Check(check::Args),
+    Hooks(hooks::Args),
 }
 
 fn main() -> ExitCode {
@@ -52,11 +57,15 @@ fn main() -> ExitCode {
         Task::Toolchain(args) => toolchain::run(&args),
         Task::Handlers(args) => handlers::run(&args),
         Task::Test(args) => test::run(&args),
+        Task::Check(args) => check::run(&args),
+        Task::Hooks(args) => hooks::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            if !error.is::<process::AlreadyTold>() {
+                eprintln!("error: {error:#}");
+            }
             ExitCode::FAILURE
         }
     }

@@ -11,6 +11,18 @@ pub(crate) fn say(what: &str) {
     eprintln!("xtask: {what}");
 }
 
+/// The end of a command that has told all there is to say about its failure.
+#[derive(Debug)]
+pub(crate) struct AlreadyTold;
+
+impl std::fmt::Display for AlreadyTold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("see above")
+    }
+}
+
+impl std::error::Error for AlreadyTold {}
+
 /// `cargo` as a person would have called it.
 ///
 /// `cargo run` describes the program that it runs in the environment (`CARGO_PKG_NAME` and so on);

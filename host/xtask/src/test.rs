@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::handlers;
 use crate::libtest::{Count, Reader};
 use crate::postgres::{Programs, Server};
-use crate::process::{cargo, run as run_program, say};
+use crate::process::{AlreadyTold, cargo, run as run_program, say};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
@@ -67,11 +67,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.suite != Suites::Unit {
         integration(args, &workspace, &mut tally)?;
     }
-    println!("\n{tally}");
-    match tally.complaint(args.filter.is_some()) {
-        Some(complaint) => bail!("{complaint}"),
-        None => Ok(()),
+    let complaint = tally.complaint(args.filter.is_some());
+    if let Some(complaint) = &complaint {
+        say(complaint);
     }
+    // Last of all, so that the end of the output is the count.
+    println!("\n{tally}");
+    if complaint.is_some() { Err(AlreadyTold.into()) } else { Ok(()) }
 }
 
 /// The tests inside the crates. Plain `cargo test` means the host's; the handlers' are run natively.
@@ -79,7 +81,10 @@ fn unit(args: &Args, workspace: &Workspace) -> Result<Vec<Count>> {
     let mut counts = tests(workspace, args, "host", &[], &[])?;
     let handlers: Vec<&str> =
         workspace.below("handlers").flat_map(|package| ["--package", package.name.as_str()]).collect();
-    counts.extend(tests(workspace, args, "handlers", &handlers, &[])?);
+    // No selection at all would mean the host again.
+    if !handlers.is_empty() {
+        counts.extend(tests(workspace, args, "handlers", &handlers, &[])?);
+    }
     Ok(counts)
 }
 

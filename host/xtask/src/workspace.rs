@@ -1,6 +1,6 @@
 //! What cargo knows about this repository: folders, packages, targets.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{CrateType, Metadata, MetadataCommand, Package, TargetKind};
@@ -16,7 +16,16 @@ impl Workspace {
     /// # Errors
     /// When the current folder is in no workspace, or a manifest is broken.
     pub(crate) fn load() -> Result<Self> {
-        let metadata = MetadataCommand::new().no_deps().exec().context("cannot read the workspace")?;
+        Self::load_at(&std::env::current_dir()?)
+    }
+
+    /// The workspace that a folder belongs to.
+    ///
+    /// # Errors
+    /// As [`Workspace::load`].
+    pub(crate) fn load_at(folder: &Path) -> Result<Self> {
+        let metadata =
+            MetadataCommand::new().current_dir(folder).no_deps().exec().context("cannot read the workspace")?;
         Ok(Self { metadata })
     }
 
@@ -33,6 +42,11 @@ impl Workspace {
     /// Where the finished components lie, under stable names.
     pub(crate) fn components_dir(&self) -> PathBuf {
         self.target_dir().join("components")
+    }
+
+    /// All packages of the workspace.
+    pub(crate) fn packages(&self) -> &[Package] {
+        &self.metadata.packages
     }
 
     /// The handlers that ship with workhost: the packages below `handlers/` that become a component.
