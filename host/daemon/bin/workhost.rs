@@ -1,3 +1,5 @@
 //! The `workhost` program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    workhost_daemon::cli::main()
+}

@@ -1,0 +1,102 @@
+//! The command line.
+
+mod enqueue;
+mod logging;
+mod show;
+mod validate;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use workhost_queue::{ConnectOptions, Queue, connect};
+
+use crate::config::{self, Config};
+use crate::finding::Findings;
+
+/// A durable work queue whose handlers are WebAssembly components.
+#[derive(Parser)]
+#[command(name = "workhost", version, arg_required_else_help = true)]
+struct Cli {
+    /// The configuration file
+    #[arg(long, short, global = true, value_name = "FILE", default_value = "workhost.toml", env = "WORKHOST_CONFIG")]
+    config: PathBuf,
+    /// What to log, as in `info` or `workhost_daemon=debug,warn`
+    #[arg(long, global = true, value_name = "FILTER", env = "WORKHOST_LOG", default_value = "info")]
+    log: String,
+    /// How to log
+    #[arg(long, global = true, value_enum, env = "WORKHOST_LOG_FORMAT", default_value = "text")]
+    log_format: logging::Format,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the daemon: worker, schedules and HTTP API in one process
+    #[command(after_help = "Example:\n  workhost serve --config workhost.toml")]
+    Serve,
+    /// Check configuration and registry as `serve` does, and start nothing
+    #[command(after_help = "Exit status: 0 valid, 1 findings, 2 could not check.")]
+    Validate(validate::Args),
+    /// Put a work item into the queue
+    Enqueue(enqueue::Args),
+    /// List work items, newest first
+    List(show::ListArgs),
+    /// Show one work item whole
+    Show(show::ShowArgs),
+    /// Call a work item off: at once if queued, by request if running
+    Cancel(show::CancelArgs),
+}
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Err(error) = logging::init(&cli.log, cli.log_format) {
+        return fail(&error);
+    }
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => fail(&error),
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let command = match cli.command {
+        Command::Validate(args) => return validate::run(&cli.config, &args),
+        command => command,
+    };
+    let config = config::load(&cli.config)?;
+    match command {
+        Command::Serve => crate::serve::serve(config)?,
+        Command::Enqueue(args) => block_on(enqueue::run(&config, args))?,
+        Command::List(args) => block_on(show::list(&config, args))?,
+        Command::Show(args) => return block_on(show::show(&config, args)),
+        Command::Cancel(args) => return block_on(show::cancel(&config, args)),
+        Command::Validate(_) => unreachable!("handled above"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[expect(clippy::print_stderr, reason = "the program's own last word")]
+fn fail(error: &anyhow::Error) -> ExitCode {
+    match error.downcast_ref::<Findings>() {
+        Some(findings) => eprintln!("{findings}"),
+        None => eprintln!("error: {error:#}"),
+    }
+    ExitCode::FAILURE
+}
+
+fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.context("cannot start the threads")?.block_on(future)
+}
+
+/// The store of this configuration, at this build's schema.
+async fn store(config: &Config) -> anyhow::Result<Arc<dyn Queue>> {
+    let queue = connect(&config.source.resolve_url(&config.store.url), ConnectOptions::default()).await?;
+    queue.migrate().await?;
+    Ok(queue)
+}

@@ -1,0 +1,89 @@
+//! `workhost enqueue`.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use workhost_queue::{Enqueued, Json, NewItem};
+use workhost_runtime::{Limits, Runtime};
+
+use crate::config::{Config, ScopeRule};
+use crate::registry::Registry;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  workhost enqueue token-cleanup\n  workhost enqueue crawl --scope photos\n  \
+    workhost enqueue report --payload '{\"month\": \"2026-01\"}' --dedup-key 2026-01\n  \
+    workhost enqueue report --payload - < payload.json")]
+pub(super) struct Args {
+    /// The work kind
+    kind: String,
+    /// The payload as JSON; `-` reads it from standard input
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    payload: String,
+    /// The serial key: items of one scope run one at a time
+    #[arg(long)]
+    scope: Option<String>,
+    /// Coalesces with the queued item of this kind that has the same key
+    #[arg(long, value_name = "KEY")]
+    dedup_key: Option<String>,
+    /// Not before this long from now, as in `10m`
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "0s")]
+    delay: Duration,
+    /// Higher runs first
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    priority: i32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[expect(clippy::print_stdout, reason = "the command's output")]
+pub(super) async fn run(config: &Config, args: Args) -> anyhow::Result<()> {
+    let text = match args.payload.as_str() {
+        "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).context("--payload -: standard input is no text")?;
+            text
+        }
+        text => text.to_owned(),
+    };
+    let payload = Json::parse(text).context("--payload is not JSON")?;
+    check(config, &args, &payload).await?;
+    let item = NewItem {
+        payload,
+        dedup_key: args.dedup_key,
+        scope: args.scope,
+        delay: args.delay,
+        priority: args.priority,
+        ..NewItem::new(args.kind, Json::from(serde_json::Value::Null))
+    };
+    let queue = super::store(config).await?;
+    let enqueued = queue.enqueue(&[item]).await?;
+    let enqueued = enqueued.first().context("the store answered nothing")?;
+    match enqueued {
+        _ if args.json => println!("{}", serde_json::to_string(enqueued)?),
+        Enqueued::Created(id) => println!("created work item {id}"),
+        Enqueued::Existing(id) => println!("work item {id} is queued already with this dedup key"),
+    }
+    Ok(())
+}
+
+/// Refuses what no handler could run, before it is in the queue.
+async fn check(config: &Config, args: &Args, payload: &Json) -> anyhow::Result<()> {
+    let Some(kind) = config.kinds.get(&args.kind) else {
+        let known: Vec<_> = config.kinds.keys().map(String::as_str).collect();
+        bail!("no kind `{}` is declared in {} (known: {})", args.kind, config.source.file.display(), known.join(", "));
+    };
+    if kind.scope == ScopeRule::Required && args.scope.is_none() {
+        bail!("kind `{}` requires a scope: add --scope SCOPE", args.kind);
+    }
+    let runtime = Runtime::new(Limits::default())?;
+    let schemas = Registry::describe(config, &runtime).await?;
+    let Some(schema) = schemas.get(&args.kind) else {
+        bail!("no component in {} runs kind `{}`: see `workhost validate`", config.source.file.display(), args.kind);
+    };
+    if let Err(violations) = schema.check(&payload.to_value()) {
+        bail!("the payload does not match the schema of kind `{}`: {violations}", args.kind);
+    }
+    Ok(())
+}

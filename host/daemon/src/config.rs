@@ -1,0 +1,244 @@
+//! The configuration file: what it holds, and how it is read.
+
+mod load;
+mod place;
+mod values;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub use load::load;
+pub use place::Source;
+pub use values::Bytes;
+
+/// All settings of a workhost, as one TOML file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where the work items live.
+    #[serde(default)]
+    pub store: Store,
+    /// How this host works.
+    #[serde(default)]
+    pub worker: Worker,
+    /// The HTTP side.
+    #[serde(default)]
+    pub admin: Admin,
+    /// The application's databases, by the name that grants use.
+    #[serde(default)]
+    pub databases: BTreeMap<String, DatabaseSettings>,
+    /// The catalogue: every kind, exactly once.
+    #[serde(default)]
+    pub kinds: BTreeMap<String, KindSettings>,
+    /// The components, each with its grants.
+    #[serde(default)]
+    pub handlers: Vec<HandlerSettings>,
+    /// The file this came from; findings name it.
+    #[serde(skip)]
+    pub source: Source,
+}
+
+/// `[store]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Store {
+    /// `sqlite://FILE` or `postgres://…`. A relative file is relative to the configuration file.
+    pub url: String,
+}
+
+impl Config {
+    /// The store as people know it, without its password.
+    pub fn store_name(&self) -> String {
+        match self.store.url.split_once("@") {
+            Some((_, rest)) => format!("the store at {rest}"),
+            None => format!("the store at {}", self.store.url),
+        }
+    }
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Store { url: "sqlite://workhost.db".into() }
+    }
+}
+
+/// `[worker]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Worker {
+    /// This host's name, shown to people. Default: the machine's name.
+    pub host: Option<String>,
+    /// How long to wait for work when nobody wakes the host.
+    #[serde(with = "values::duration")]
+    pub poll_interval: Duration,
+    /// How often each running attempt is reported alive.
+    #[serde(with = "values::duration")]
+    pub heartbeat_interval: Duration,
+    /// How long a claim lasts without a heartbeat.
+    #[serde(with = "values::duration")]
+    pub lease: Duration,
+    /// How many attempts may stall before the item fails.
+    pub max_stalls: u32,
+    /// How many items run at a time, over all kinds. Default: twice the number of cores.
+    pub slots: u32,
+    /// How long a handler may go on after a cancel request.
+    #[serde(with = "values::duration")]
+    pub cancel_grace: Duration,
+    /// How long handlers may go on after a shutdown began.
+    #[serde(with = "values::duration")]
+    pub shutdown_grace: Duration,
+    /// The scopes that this host serves. Default: all. Items without a scope go to any host.
+    pub scopes: Option<Vec<String>>,
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        Worker {
+            host: None,
+            poll_interval: Duration::from_secs(5),
+            heartbeat_interval: Duration::from_secs(2),
+            lease: Duration::from_secs(60),
+            max_stalls: 3,
+            slots: 2 * cores,
+            cancel_grace: Duration::from_secs(10),
+            shutdown_grace: Duration::from_secs(10),
+            scopes: None,
+        }
+    }
+}
+
+/// `[admin]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Admin {
+    /// The address to listen on. Port 0 takes a free one; the log says which.
+    pub listen: SocketAddr,
+}
+
+impl Default for Admin {
+    fn default() -> Self {
+        Admin { listen: SocketAddr::from(([127, 0, 0, 1], 8620)) }
+    }
+}
+
+/// `[databases.NAME]`
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatabaseSettings {
+    /// `sqlite://FILE` or `postgres://…`. Handlers never see it.
+    pub url: String,
+}
+
+// The URL may hold a password.
+impl std::fmt::Debug for DatabaseSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DatabaseSettings")
+    }
+}
+
+/// `[kinds.NAME]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindSettings {
+    /// Makes the kind periodic: it runs again this long after it finished.
+    #[serde(default, with = "values::optional_duration")]
+    pub every: Option<Duration>,
+    /// How long one attempt may take.
+    #[serde(default = "default_timeout", with = "values::duration")]
+    pub timeout: Duration,
+    /// The payload of a periodic kind's items. Default: an empty object.
+    #[serde(default = "empty_object")]
+    pub payload: serde_json::Value,
+    /// Whether its items have a scope.
+    #[serde(default)]
+    pub scope: ScopeRule,
+    /// The scopes of a periodic kind that requires one; each is a schedule of its own.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// How many items of this kind one host runs at a time. Default: as many as the host has slots.
+    pub slots: Option<u32>,
+}
+
+/// Whether items of a kind have a scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScopeRule {
+    /// They may.
+    #[default]
+    Optional,
+    /// They must: an item without one is refused.
+    Required,
+}
+
+/// `[[handlers]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandlerSettings {
+    /// The component's file. A relative one is relative to the configuration file.
+    pub component: PathBuf,
+    /// The memory that one attempt may use.
+    pub memory: Option<Bytes>,
+    /// Grants of named statements.
+    #[serde(default)]
+    pub sql: BTreeMap<String, SqlSettings>,
+    /// The grant to delete finished items.
+    pub retention: Option<RetentionSettings>,
+    /// Grants of folders.
+    #[serde(default)]
+    pub dirs: Vec<DirSettings>,
+}
+
+/// `[handlers.sql.NAME]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SqlSettings {
+    /// A name of `[databases]`.
+    pub database: String,
+    /// Exactly one statement; its parameters are `$1`, `$2`, …
+    pub statement: String,
+}
+
+/// `[handlers.retention]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RetentionSettings {
+    /// Items that finished less than this many days ago stay, whatever the handler asks.
+    pub min_days: u32,
+}
+
+/// `[[handlers.dirs]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirSettings {
+    /// The folder's name inside the sandbox.
+    pub guest: String,
+    /// The folder on the host. A segment `{scope}` stands for the item's scope.
+    pub path: String,
+    /// What the handler may do there.
+    #[serde(default)]
+    pub mode: DirMode,
+}
+
+/// What a handler may do in a granted folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DirMode {
+    /// Look and read.
+    #[default]
+    ReadOnly,
+    /// Also change and delete.
+    ReadWrite,
+}
+
+fn default_timeout() -> Duration {
+    Duration::from_secs(3600)
+}
+
+fn empty_object() -> serde_json::Value {
+    serde_json::Value::Object(serde_json::Map::new())
+}

@@ -1,0 +1,133 @@
+//! Reading the file: each error names file, line, key and what was expected.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Config, ScopeRule, Source};
+use crate::finding::{Finding, Findings};
+
+/// The largest configuration file that is read, in bytes: far beyond any real one, so that a wrong
+/// path (a disk image, a device) is refused at once.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Reads a configuration and checks what can be checked without components or databases.
+///
+/// # Errors
+/// All findings, at once where the file can be read as TOML with the right keys.
+pub fn load(file: &Path) -> Result<Config, Findings> {
+    let mut source = Source { file: file.to_owned(), text: String::new() };
+    source.text = read(file).map_err(|(problem, mend)| {
+        Findings(vec![source.finding("config-unreadable", &[], problem, Some(mend))])
+    })?;
+    let mut config = parse(&source).map_err(|finding| Findings(vec![finding]))?;
+    config.source = source;
+    let findings = check(&config);
+    if findings.is_empty() { Ok(config) } else { Err(Findings(findings)) }
+}
+
+fn read(file: &Path) -> Result<String, (String, String)> {
+    let mend = "name the configuration file with --config FILE; examples/ has some to start from".to_owned();
+    let meta = std::fs::metadata(file).map_err(|error| (format!("cannot be read: {error}"), mend.clone()))?;
+    if !meta.is_file() {
+        return Err(("is not a regular file".into(), mend));
+    }
+    if meta.len() > MAX_BYTES {
+        return Err((format!("has {} bytes; a configuration has at most {MAX_BYTES}", meta.len()), mend));
+    }
+    let bytes = std::fs::read(file).map_err(|error| (format!("cannot be read: {error}"), mend.clone()))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        (format!("is not UTF-8 text (first wrong byte at offset {at})"), "save it as UTF-8".into())
+    })
+}
+
+fn parse(source: &Source) -> Result<Config, Finding> {
+    let malformed = |error: &toml::de::Error, key: Option<String>| Finding {
+        code: "config-malformed",
+        file: source.file.clone(),
+        line: error.span().map(|span| source.line_at(span.start)),
+        key,
+        problem: error.message().trim().replace('\n', ", "),
+        mend: None,
+    };
+    let document = toml::Deserializer::parse(&source.text).map_err(|error| malformed(&error, None))?;
+    serde_path_to_error::deserialize(document).map_err(|error| {
+        let key = error.path().to_string();
+        malformed(error.inner(), (key != ".").then_some(key))
+    })
+}
+
+fn check(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut find = |keys: &[&str], problem: String, mend: &str| {
+        findings.push(config.source.finding("setting-out-of-bounds", keys, problem, Some(mend.to_owned())));
+    };
+    let worker = &config.worker;
+    if worker.lease / 2 <= worker.heartbeat_interval * 2 {
+        find(
+            &["worker", "lease"],
+            format!(
+                "half the lease ({:?}) is not longer than two heartbeats ({:?}), and two answered heartbeats can lie \
+                 two intervals apart: a healthy host would stop its own attempts",
+                worker.lease / 2,
+                worker.heartbeat_interval * 2
+            ),
+            "make the lease longer than four heartbeat intervals",
+        );
+    }
+    for (name, value) in [
+        ("poll_interval", worker.poll_interval),
+        ("heartbeat_interval", worker.heartbeat_interval),
+        ("lease", worker.lease),
+    ] {
+        if value < Duration::from_millis(10) {
+            find(&["worker", name], format!("{value:?} is shorter than 10ms"), "use at least 10ms");
+        }
+    }
+    for (name, value) in [("slots", worker.slots), ("max_stalls", worker.max_stalls)] {
+        if value == 0 {
+            find(&["worker", name], "is 0, so no item would ever run".into(), "use at least 1");
+        }
+    }
+    for (name, kind) in &config.kinds {
+        if kind.timeout.is_zero() {
+            find(&["kinds", name, "timeout"], "is 0, so every attempt would fail".into(), "use at least 1s");
+        }
+        if kind.slots == Some(0) {
+            find(&["kinds", name, "slots"], "is 0, so no item would ever run".into(), "use at least 1, or leave it out");
+        }
+        if kind.every.is_some_and(|every| every < Duration::from_secs(1)) {
+            find(&["kinds", name, "every"], "is shorter than 1s".into(), "use at least 1s");
+        }
+        let listed = !kind.scopes.is_empty();
+        let scheduled_by_scope = kind.every.is_some() && kind.scope == ScopeRule::Required;
+        if scheduled_by_scope && !listed {
+            find(
+                &["kinds", name, "every"],
+                "the kind is periodic and requires a scope, but lists none".into(),
+                "add scopes = [\"…\"]: each one gets a schedule of its own",
+            );
+        }
+        if listed && !scheduled_by_scope {
+            find(
+                &["kinds", name, "scopes"],
+                "scopes are listed, but only a periodic kind (`every`) with scope = \"required\" uses them".into(),
+                "remove `scopes`, or add `every` and scope = \"required\"",
+            );
+        }
+    }
+    for (index, handler) in config.handlers.iter().enumerate() {
+        let index = index.to_string();
+        for (name, grant) in &handler.sql {
+            if !config.databases.contains_key(&grant.database) {
+                let known: Vec<_> = config.databases.keys().map(String::as_str).collect();
+                find(
+                    &["handlers", &index, "sql", name, "database"],
+                    format!("no database `{}` is configured (known: {})", grant.database, known.join(", ")),
+                    &format!("add [databases.{}] with its url, or name a known one", grant.database),
+                );
+            }
+        }
+    }
+    findings
+}

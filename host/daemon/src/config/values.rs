@@ -1,0 +1,79 @@
+//! Values that people write as text: durations (`24h`) and sizes (`64MiB`).
+
+use serde::{Deserialize, Deserializer, de::Error};
+
+/// A size in bytes, written as a number or as `64MiB`, `1GiB`, `512KiB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub usize);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "expected a number of bytes or a size such as \"64MiB\"")]
+        enum Written {
+            Number(usize),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(bytes) => Ok(Bytes(bytes)),
+            Written::Text(text) => parse_bytes(&text).map(Bytes).map_err(D::Error::custom),
+        }
+    }
+}
+
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim() {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(format!("`{text}` is no size: expected a number with B, KiB, MiB or GiB, such as 64MiB")),
+    };
+    number
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_mul(factor))
+        .ok_or_else(|| format!("`{text}` is no size: expected a number with B, KiB, MiB or GiB, such as 64MiB"))
+}
+
+/// A duration as text (`5s`, `1h 30m`, `24h`).
+pub(super) mod duration {
+    use super::*;
+    use std::time::Duration;
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        humantime::parse_duration(&text)
+            .map_err(|error| D::Error::custom(format!("`{text}` is no duration ({error}): expected text such as \"30s\", \"5m\" or \"24h\"")))
+    }
+}
+
+/// The same, where it may be left out.
+pub(super) mod optional_duration {
+    use super::*;
+    use std::time::Duration;
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        duration::deserialize(deserializer).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        assert_eq!(parse_bytes("64MiB"), Ok(64 << 20));
+        assert_eq!(parse_bytes("2 GiB"), Ok(2 << 30));
+        assert_eq!(parse_bytes("1024"), Ok(1024));
+        for wrong in ["", "MiB", "64MB", "-1", "1.5GiB", "99999999999999999999", "18446744073709551615GiB"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `workhost serve`: everything in one process, from start to shutdown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::runtime::{Builder, Runtime as Tokio};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{info, warn};
+use workhost_admin::{AdminState, Readiness};
+use workhost_queue::{ConnectOptions, Queue, connect};
+use workhost_runtime::{Limits, Runtime};
+
+use crate::config::Config;
+use crate::registry::Registry;
+use crate::retention::QueueRetention;
+use crate::worker::{Stop, StopSwitch, Worker};
+
+/// Runs the daemon until a signal ends it.
+///
+/// # Errors
+/// Whatever keeps it from starting: the store, the registry ([`crate::finding::Findings`]), the address.
+pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
+    // Guests have a runtime of their own, so that the heartbeats' threads are never busy with them.
+    let guests = runtime("guest")?;
+    let host = runtime("host")?;
+    let result = host.block_on(run(config, &guests));
+    // Whatever guest is left was ended; its thread is not waited for.
+    guests.shutdown_timeout(Duration::from_millis(100));
+    host.shutdown_timeout(Duration::from_millis(100));
+    result
+}
+
+fn runtime(name: &str) -> anyhow::Result<Tokio> {
+    Builder::new_multi_thread().thread_name(name).enable_all().build().context("cannot start the threads")
+}
+
+async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
+    let stop = stop_on_signals()?;
+    let host = config.worker.host.clone().unwrap_or_else(machine_name);
+    let owner = format!("{host}/{:08x}", rand::random::<u32>());
+    let queue = connect(&config.source.resolve_url(&config.store.url), ConnectOptions::default()).await?;
+    let serving = queue.serve(&owner).await?;
+    let migrated = queue.migrate().await?;
+    info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
+    let runtime = Runtime::new(Limits::default())?;
+    let registry = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone()))).await?;
+    let kinds: Vec<&str> = registry.kinds().map(|kind| kind.name.as_str()).collect();
+    info!(?kinds, "the registry is valid");
+    warn_of_unknown_kinds(&*queue, &registry).await?;
+
+    let readiness = Readiness::default();
+    let listener = workhost_admin::bind(config.admin.listen).await?;
+    info!(address = %listener.local_addr()?, "listening");
+    let admin = AdminState { queue: queue.clone(), readiness: readiness.clone() };
+    let (admin_switch, mut admin_stop) = StopSwitch::new();
+    let admin = tokio::spawn(workhost_admin::serve(listener, admin, async move { admin_stop.requested().await }));
+
+    let worker = Worker {
+        queue,
+        registry: Arc::new(registry),
+        settings: config.worker.clone(),
+        owner,
+        guests: guests.handle().clone(),
+        readiness,
+    };
+    worker.run(stop).await;
+    admin_switch.stop();
+    // A client that keeps its connection open may not keep the process.
+    let _ = tokio::time::timeout(Duration::from_secs(1), admin).await;
+    drop(serving);
+    info!("stopped");
+    Ok(())
+}
+
+/// Asks for a clean end at the first SIGTERM or Ctrl-C, and leaves at once at the second.
+fn stop_on_signals() -> anyhow::Result<Stop> {
+    let (switch, stop) = StopSwitch::new();
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        for first in [true, false] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if first {
+                info!("stopping; a second signal ends it at once");
+                switch.stop();
+            } else {
+                warn!("ended at once: what was running is recovered when its lease has run out");
+                std::process::exit(130);
+            }
+        }
+    });
+    Ok(stop)
+}
+
+/// Work that no handler of this host runs is left alone; the log says so once, since nobody else may run it either.
+async fn warn_of_unknown_kinds(queue: &dyn Queue, registry: &Registry) -> anyhow::Result<()> {
+    for count in queue.counts().await? {
+        if count.status == workhost_queue::Status::Queued && registry.kind(&count.kind).is_none() {
+            warn!(kind = count.kind, queued = count.count, "this host does not run the kind: its items are left alone");
+        }
+    }
+    Ok(())
+}
+
+fn machine_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+}

@@ -1,0 +1,169 @@
+//! One attempt: a guest, and everything that may end it.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+use tracing::{Instrument, error, info, info_span, warn};
+use workhost_queue::{Claim, Finish, Outcome, Recorded, WorkItem};
+use workhost_runtime::{Control, Ended, Job, StopReason};
+
+use super::attempts::{Attempts, Vital};
+use super::finisher::Finisher;
+use super::outcome::{Asked, Cause, decide};
+use super::stop::Stop;
+use crate::config::{self, ScopeRule};
+use crate::registry::Kind;
+
+/// What an attempt needs of its host.
+pub(super) struct Context {
+    pub(super) guests: Handle,
+    pub(super) settings: config::Worker,
+    pub(super) attempts: Arc<Attempts>,
+    pub(super) finisher: Finisher,
+}
+
+/// Runs a claimed item to its end and records that. `sent` is when the claim was sent.
+pub(super) async fn run(context: &Context, claim: Claim, kind: &Kind, sent: Instant, stop: Stop) {
+    let fence = claim.fence();
+    let span = info_span!("attempt", item = %fence.id, kind = %kind.name, attempt = fence.attempt);
+    async {
+        let control = Arc::new(Control::new());
+        let (registration, mut vital) = context.attempts.register(fence, control.clone(), sent);
+        info!(scope = claim.item.scope, "started");
+        let mut asked = Asked::default();
+        let cause = match job(&claim.item, kind) {
+            Ok(job) => supervise(context, job, kind, &control, &mut vital, &mut asked, stop).await,
+            Err(reason) => Cause::Refused(reason),
+        };
+        if let Cause::Lost | Cause::SelfStopped = cause {
+            warn!(?cause, "ended without a word to the store: the item is another's, or will be");
+            return;
+        }
+        let Some(outcome) = decide(cause, asked) else { return };
+        let finish = Finish { fence, outcome: outcome.clone(), progress: registration.unstored_progress() };
+        record(context, finish, &mut vital, &outcome).await;
+    }
+    .instrument(span)
+    .await;
+}
+
+/// What the guest gets; an item that does not fit its kind is refused before the guest starts.
+fn job(item: &WorkItem, kind: &Kind) -> Result<Job, String> {
+    if kind.settings.scope == ScopeRule::Required && item.scope.is_none() {
+        return Err(format!("kind `{}` requires a scope and this item has none", kind.name));
+    }
+    kind.schema.check(&item.payload.to_value())?;
+    Ok(Job {
+        id: u64::try_from(item.id.0).map_err(|_| format!("item id {} is negative", item.id))?,
+        kind: item.kind.clone(),
+        scope: item.scope.clone(),
+        attempt: item.attempt,
+        payload: item.payload.as_str().to_owned(),
+        resume_from: item.progress.as_ref().map(|progress| progress.as_str().to_owned()),
+    })
+}
+
+/// Watches over the guest until it has ended, by itself or by force. When this returns no guest code runs.
+async fn supervise(
+    context: &Context,
+    job: Job,
+    kind: &Kind,
+    control: &Arc<Control>,
+    vital: &mut watch::Receiver<Vital>,
+    asked: &mut Asked,
+    mut stop: Stop,
+) -> Cause {
+    let Context { settings, guests, .. } = context;
+    let handler = kind.handler.clone();
+    let guest_control = control.clone();
+    let mut guest = guests.spawn(async move { handler.run(job, guest_control).await });
+    let timeout = kind.settings.timeout;
+    let timed_out = Instant::now() + timeout;
+    let deadline = timed_out - settings.cancel_grace.min(timeout / 2);
+    let mut grace_over: Option<Instant> = None;
+    let cause = loop {
+        let Vital { answered, cancel_requested, lost } = *vital.borrow_and_update();
+        if lost {
+            break Cause::Lost;
+        }
+        if cancel_requested && !asked.cancel {
+            asked.cancel = true;
+            control.ask_to_stop(StopReason::CancelRequested);
+            grace_over = Some(earlier(grace_over, settings.cancel_grace));
+        }
+        tokio::select! {
+            biased;
+            Ok(()) = vital.changed() => {}
+            () = sleep_until(answered + settings.lease / 2) => break Cause::SelfStopped,
+            ended = &mut guest => return Cause::Returned(ended.unwrap_or_else(host_failed)),
+            () = stop.requested(), if !asked.shutdown => {
+                asked.shutdown = true;
+                control.ask_to_stop(StopReason::Shutdown);
+                grace_over = Some(earlier(grace_over, settings.shutdown_grace));
+            }
+            () = sleep_until(grace_over.unwrap_or(timed_out)), if grace_over.is_some() => break Cause::GraceOver,
+            () = sleep_until(deadline), if asked.deadline.is_none() => {
+                asked.deadline = Some(timeout);
+                control.ask_to_stop(StopReason::Deadline);
+            }
+            () = sleep_until(timed_out) => break Cause::TimedOut(timeout),
+        }
+    };
+    end(control, guest).await;
+    cause
+}
+
+fn earlier(other: Option<Instant>, grace: std::time::Duration) -> Instant {
+    let over = Instant::now() + grace;
+    other.map_or(over, |other| other.min(over))
+}
+
+/// Ends the guest by force. A spinning one meets the epoch, a waiting one is dropped.
+async fn end(control: &Control, guest: JoinHandle<Ended>) {
+    control.end();
+    guest.abort();
+    // Waits until the sandbox is gone, so that nothing runs once the end is recorded.
+    let _ = guest.await;
+}
+
+fn host_failed(error: tokio::task::JoinError) -> Ended {
+    error!(%error, "the host failed while it ran a guest");
+    Ended::Failed { message: format!("workhost itself failed while it ran the handler: {error}"), permanent: false }
+}
+
+/// Writes the outcome, again and again until it is answered; gives up when half a lease has passed without
+/// a heartbeat. What heartbeats say of the item meanwhile does not count: it is finished as soon as the write
+/// is applied, and only the answer to the write tells whose write it was.
+async fn record(context: &Context, finish: Finish, vital: &mut watch::Receiver<Vital>, outcome: &Outcome) {
+    let recorded = context.finisher.record(finish);
+    tokio::pin!(recorded);
+    loop {
+        let answered = vital.borrow_and_update().answered;
+        tokio::select! {
+            biased;
+            answer = &mut recorded => return match answer {
+                Recorded::Recorded => log(outcome),
+                _ => warn!("the item was lost before its end could be recorded"),
+            },
+            Ok(()) = vital.changed() => {}
+            () = sleep_until(answered + context.settings.lease / 2) => {
+                return warn!("self-stopped: the end could not be recorded within half a lease");
+            }
+        }
+    }
+}
+
+fn log(outcome: &Outcome) {
+    // The whole text, a backtrace for example, is with the item.
+    let first_line = |error: &String| error.lines().next().unwrap_or_default().to_owned();
+    match outcome {
+        Outcome::Succeeded(_) => info!("succeeded"),
+        Outcome::Cancelled(_) => info!("cancelled"),
+        Outcome::Released => info!("handed back to the queue"),
+        Outcome::Failed { error } => warn!(error = first_line(error), "failed"),
+        Outcome::Retry { error, delay } => warn!(error = first_line(error), ?delay, "failed; to be tried again"),
+    }
+}

@@ -1,0 +1,120 @@
+//! The attempts that run on this host, as the heartbeat sees them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::warn;
+use workhost_queue::{Beat, Fence, Json, Pulse};
+use workhost_runtime::Control;
+
+/// What the heartbeats know of one attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Vital {
+    /// When the last answered heartbeat was sent; before any, when the claim was sent.
+    pub(super) answered: Instant,
+    /// Whether somebody wants the item cancelled.
+    pub(super) cancel_requested: bool,
+    /// Whether a fenced write said that another has the item.
+    pub(super) lost: bool,
+}
+
+/// All running attempts, by fence.
+#[derive(Default)]
+pub(super) struct Attempts(Mutex<HashMap<Fence, Entry>>);
+
+struct Entry {
+    control: Arc<Control>,
+    vital: watch::Sender<Vital>,
+    /// The revision of the newest progress snapshot that the store has.
+    stored: u64,
+}
+
+/// An attempt's place among the running ones; given up when dropped.
+pub(super) struct Registration {
+    attempts: Arc<Attempts>,
+    fence: Fence,
+}
+
+impl Attempts {
+    /// From now on this attempt is reported alive, and hears what the store answers.
+    pub(super) fn register(
+        self: &Arc<Self>,
+        fence: Fence,
+        control: Arc<Control>,
+        claim_sent: Instant,
+    ) -> (Registration, watch::Receiver<Vital>) {
+        let (vital, receiver) = watch::channel(Vital { answered: claim_sent, cancel_requested: false, lost: false });
+        self.lock().insert(fence, Entry { control, vital, stored: 0 });
+        (Registration { attempts: self.clone(), fence }, receiver)
+    }
+
+    /// One beat for each, with the revision of the progress it carries.
+    pub(super) fn beats(&self) -> (Vec<Beat>, Vec<u64>) {
+        let entries = self.lock();
+        entries
+            .iter()
+            .map(|(fence, entry)| {
+                let (revision, progress) = entry.unstored(*fence);
+                (Beat { fence: *fence, progress }, revision)
+            })
+            .unzip()
+    }
+
+    /// Hands out what the store answered to a beat sent at `sent` with progress of that revision.
+    pub(super) fn answered(&self, fence: Fence, revision: u64, pulse: Pulse, sent: Instant) {
+        let mut entries = self.lock();
+        // It may have ended meanwhile.
+        let Some(entry) = entries.get_mut(&fence) else { return };
+        let (lost, cancel_requested) = match pulse {
+            Pulse::Busy => return,
+            Pulse::Lost => (true, false),
+            Pulse::Alive => (false, false),
+            Pulse::CancelRequested => (false, true),
+        };
+        if !lost {
+            entry.stored = entry.stored.max(revision);
+        }
+        entry.vital.send_modify(|vital| {
+            vital.lost |= lost;
+            vital.cancel_requested |= cancel_requested;
+            if !lost {
+                vital.answered = vital.answered.max(sent);
+            }
+        });
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Fence, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    /// The newest snapshot that the store does not have yet.
+    fn unstored(&self, fence: Fence) -> (u64, Option<Json>) {
+        match self.control.progress() {
+            Some((revision, text)) if revision > self.stored => match Json::storable(&text) {
+                Ok(json) => (revision, Some(json)),
+                Err(error) => {
+                    warn!(item = %fence.id, attempt = fence.attempt, %error, "the handler reported progress that is no JSON: ignored");
+                    (revision, None)
+                }
+            },
+            _ => (self.stored, None),
+        }
+    }
+}
+
+impl Registration {
+    /// The newest snapshot that the store does not have yet, for the attempt's last write.
+    pub(super) fn unstored_progress(&self) -> Option<Json> {
+        self.attempts.lock().get(&self.fence).and_then(|entry| entry.unstored(self.fence).1)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.attempts.lock().remove(&self.fence);
+    }
+}

@@ -1,0 +1,202 @@
+//! A workshop: a folder with a configuration, a store of its own, and the program.
+
+mod daemon;
+mod database;
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use workhost_queue::{ConnectOptions, ItemId, Queue, Status, WorkItem, connect};
+
+pub(crate) use daemon::Daemon;
+pub(crate) use database::{AppDatabase, Store};
+
+/// How long anything may take before a test gives up on it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Timings under which a lease runs out within a second, yet a loaded machine keeps up.
+const WORKER: &str = "[worker]\nhost = \"test-host\"\npoll_interval = \"200ms\"\nheartbeat_interval = \"150ms\"\n\
+    lease = \"2s\"\ncancel_grace = \"1s\"\nshutdown_grace = \"2s\"\n";
+
+/// Makes one test for each store out of an async function over a [`Workshop`].
+macro_rules! on_both_stores {
+    ($($(#[$attribute:meta])* async fn $name:ident($workshop:ident: Workshop) $body:block)+) => {$(
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+            $(#[$attribute])*
+            async fn claim($workshop: Workshop) $body
+
+            #[tokio::test]
+            async fn sqlite() { claim(Workshop::new(Store::Sqlite).await).await }
+
+            #[tokio::test]
+            async fn postgres() { claim(Workshop::new(Store::Postgres).await).await }
+        }
+    )+};
+}
+pub(crate) use on_both_stores;
+
+pub(crate) struct Workshop {
+    folder: TempDir,
+    store_url: String,
+    /// The application's own database, of the same sort as the store.
+    pub(crate) app: AppDatabase,
+}
+
+impl Workshop {
+    pub(crate) async fn new(store: Store) -> Workshop {
+        let folder = tempfile::tempdir().unwrap();
+        let store_url = database::create(store, folder.path(), "store").await;
+        let app = AppDatabase::create(store, folder.path()).await;
+        Workshop { folder, store_url, app }
+    }
+
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Writes a configuration whose store, databases and timings are set, with these kinds and handlers.
+    pub(crate) fn configure(&self, kinds_and_handlers: &str) -> &Workshop {
+        self.configure_with(WORKER, kinds_and_handlers)
+    }
+
+    pub(crate) fn configure_with(&self, worker: &str, kinds_and_handlers: &str) -> &Workshop {
+        let text = format!(
+            "[store]\nurl = {:?}\n{worker}\n[admin]\nlisten = \"127.0.0.1:0\"\n[databases.app]\nurl = {:?}\n{kinds_and_handlers}",
+            self.store_url, self.app.url
+        );
+        self.write("workhost.toml", text);
+        self
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        daemon::command(self).args(arguments).output().unwrap()
+    }
+
+    /// Runs the program, which must succeed, and answers its standard output.
+    pub(crate) fn run_ok(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// Runs the program, which must fail with status 1, and answers all it said.
+    pub(crate) fn run_refused(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(!said.contains("panicked"), "{said}");
+        said
+    }
+
+    pub(crate) fn serve(&self) -> Daemon {
+        Daemon::start(self)
+    }
+
+    pub(crate) fn enqueue(&self, kind: &str, more: &[&str]) -> ItemId {
+        let mut arguments = vec!["enqueue", kind, "--json"];
+        arguments.extend(more);
+        let answer: Value = serde_json::from_str(&self.run_ok(&arguments)).unwrap();
+        ItemId(answer["id"].as_i64().unwrap())
+    }
+
+    pub(crate) async fn queue(&self) -> Arc<dyn Queue> {
+        connect(&self.store_url, ConnectOptions::default()).await.unwrap()
+    }
+
+    pub(crate) async fn item(&self, id: ItemId) -> WorkItem {
+        self.queue().await.get(id).await.unwrap().unwrap()
+    }
+
+    /// Waits until the item is as described.
+    pub(crate) async fn until(&self, id: ItemId, what: &str, is: impl Fn(&WorkItem) -> bool) -> WorkItem {
+        let queue = self.queue().await;
+        let start = Instant::now();
+        loop {
+            let item = queue.get(id).await.unwrap().unwrap();
+            if is(&item) {
+                return item;
+            }
+            assert!(start.elapsed() < PATIENCE, "item {id} is not {what}: {item:#?}\n{}", self.log());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    pub(crate) async fn until_finished(&self, id: ItemId) -> WorkItem {
+        self.until(id, "finished", |item| item.status.is_finished()).await
+    }
+
+    /// Waits for an item of a periodic kind to end.
+    pub(crate) async fn first_of_kind(&self, kind: &str) -> WorkItem {
+        let queue = self.queue().await;
+        let filter = workhost_queue::Filter { kind: Some(kind.into()), ..Default::default() };
+        let start = Instant::now();
+        loop {
+            if let Some(item) = queue.list(&filter).await.unwrap().pop() {
+                return self.until_finished(item.id).await;
+            }
+            assert!(start.elapsed() < PATIENCE, "no item of kind {kind}\n{}", self.log());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits for an item of this kind other than that one to end.
+    pub(crate) async fn until_another(&self, kind: &str, than: ItemId) -> WorkItem {
+        let queue = self.queue().await;
+        let filter = workhost_queue::Filter { kind: Some(kind.into()), ..Default::default() };
+        let start = Instant::now();
+        loop {
+            if let Some(item) = queue.list(&filter).await.unwrap().into_iter().find(|item| item.id != than) {
+                return self.until_finished(item.id).await;
+            }
+            assert!(start.elapsed() < PATIENCE, "no other item of kind {kind}\n{}", self.log());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Moves an item's times back by so many days.
+    pub(crate) async fn age(&self, id: ItemId, days: u32) {
+        database::age(&self.store_url, id.0, days).await;
+    }
+
+    /// What the daemons of this workshop logged.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.path("log")).unwrap_or_default()
+    }
+}
+
+pub(crate) fn result(item: &WorkItem) -> Value {
+    assert_eq!(item.status, Status::Succeeded, "{item:#?}");
+    item.result.as_ref().map(|json| json.to_value()).unwrap_or_default()
+}
+
+pub(crate) fn progress(item: &WorkItem) -> Value {
+    item.progress.as_ref().map(|json| json.to_value()).unwrap_or_default()
+}
+
+/// A built component, by its name without `.wasm`.
+pub(crate) fn component(name: &str) -> String {
+    let folder = std::env::var("WORKHOST_TEST_COMPONENTS").expect("the components are missing: run `cargo xtask test`");
+    let path = PathBuf::from(folder).join(format!("{name}.wasm"));
+    assert!(path.exists(), "{} is missing: run `cargo xtask handlers`", path.display());
+    path.display().to_string()
+}
+
+/// `[kinds.NAME]` with these settings, and the guest of the same name as its handler.
+pub(crate) fn guest(name: &str, settings: &str) -> String {
+    format!("[kinds.{name}]\n{settings}\n[[handlers]]\ncomponent = {:?}\n", component(&format!("guests/{name}")))
+}

@@ -1,0 +1,99 @@
+//! The running program.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{PATIENCE, Workshop};
+
+/// `workhost serve`; killed when dropped.
+pub(crate) struct Daemon {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+pub(super) fn command(workshop: &Workshop) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workhost"));
+    command.arg("--config").arg(workshop.path("workhost.toml")).stdin(Stdio::null()).env("RUST_BACKTRACE", "1");
+    for name in ["WORKHOST_CONFIG", "WORKHOST_LOG", "WORKHOST_LOG_FORMAT"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+impl Daemon {
+    /// Starts it and waits until it listens.
+    pub(super) fn start(workshop: &Workshop) -> Daemon {
+        let before = workshop.log().len();
+        let log = File::options().create(true).append(true).open(workshop.path("log")).unwrap();
+        let mut child = command(workshop).arg("serve").stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        let start = Instant::now();
+        loop {
+            let log = workshop.log();
+            if let Some((_, rest)) = log[before..].split_once("address=") {
+                let address = rest.split_whitespace().next().unwrap().parse().unwrap();
+                return Daemon { child, address };
+            }
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("the daemon ended with {status}:\n{log}");
+            }
+            assert!(start.elapsed() < PATIENCE, "the daemon does not listen:\n{log}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Sends a signal by name.
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn wait(mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "the daemon does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Sends SIGTERM and waits for the clean end.
+    pub(crate) fn stop(self) {
+        self.signal("TERM");
+        let status = self.wait();
+        assert_eq!(status.code(), Some(0), "{status}");
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Gets a page of the HTTP side: its status and body.
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: workhost\r\nconnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
+        (status, body.to_owned())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

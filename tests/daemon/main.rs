@@ -1,0 +1,10 @@
+//! The real program, real components, both stores.
+
+mod harness;
+
+mod attempts;
+mod crash;
+mod handlers;
+mod input;
+mod registry;
+mod serving;
