@@ -20,16 +20,22 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    pub(crate) fn new(request: &ClaimRequest) -> Choice {
-        let slots = request
-            .kinds
-            .iter()
-            .map(|kind| (kind.kind.clone(), kind.slots))
-            .collect();
-        Choice {
-            left: request.limit,
-            slots,
+    /// What a request leaves after these claims.
+    pub(crate) fn new(request: &ClaimRequest, claims: &[Claim]) -> Choice {
+        let mut slots: HashMap<String, u32> =
+            request.kinds.iter().map(|kind| (kind.kind.clone(), kind.slots)).collect();
+        for claim in claims {
+            if let Some(free) = slots.get_mut(&claim.item.kind) {
+                *free = free.saturating_sub(1);
+            }
         }
+        let claimed = u32::try_from(claims.len()).unwrap_or(u32::MAX);
+        Choice { left: request.limit.saturating_sub(claimed), slots }
+    }
+
+    /// Whether anything more may be claimed.
+    pub(crate) fn has_room(&self) -> bool {
+        self.left > 0 && self.slots.values().any(|free| *free > 0)
     }
 
     /// Moves the candidates to try now out of `waiting`, whose order is the order of claims: as many
@@ -47,27 +53,11 @@ impl Choice {
         };
         waiting.extract_if(.., fits).collect()
     }
-
-    /// Counts what was taken.
-    pub(crate) fn took(&mut self, claims: &[Claim]) {
-        for claim in claims {
-            self.left = self.left.saturating_sub(1);
-            if let Some(free) = self.slots.get_mut(&claim.item.kind) {
-                *free = free.saturating_sub(1);
-            }
-        }
-    }
 }
 
 /// Sorts claims into the order in which they were due.
 pub(crate) fn sort(claims: &mut [Claim]) {
-    claims.sort_by_key(|claim| {
-        (
-            std::cmp::Reverse(claim.item.priority),
-            claim.item.run_at,
-            claim.item.id,
-        )
-    });
+    claims.sort_by_key(|claim| (std::cmp::Reverse(claim.item.priority), claim.item.run_at, claim.item.id));
 }
 
 #[cfg(test)]
@@ -83,21 +73,11 @@ mod tests {
             slots: *slots,
             handler_digest: "sha256:0".to_owned(),
         });
-        ClaimRequest {
-            host: "h".to_owned(),
-            kinds: kinds.collect(),
-            scopes: None,
-            limit,
-            lease: Duration::ZERO,
-        }
+        ClaimRequest { host: "h".to_owned(), kinds: kinds.collect(), scopes: None, limit, lease: Duration::ZERO }
     }
 
     fn candidates(kinds: &str) -> Vec<Candidate> {
-        let one = |(id, kind): (usize, char)| Candidate {
-            id: id as i64,
-            kind: kind.to_string(),
-            scope: None,
-        };
+        let one = |(id, kind): (usize, char)| Candidate { id: id as i64, kind: kind.to_string(), scope: None };
         kinds.chars().enumerate().map(one).collect()
     }
 
@@ -108,7 +88,7 @@ mod tests {
     #[test]
     fn a_full_kind_holds_up_no_other() {
         let mut waiting = candidates("aaabab");
-        let chosen = Choice::new(&request(&[("a", 1), ("b", 2)], 10)).next(&mut waiting);
+        let chosen = Choice::new(&request(&[("a", 1), ("b", 2)], 10), &[]).next(&mut waiting);
         assert_eq!(ids(&chosen), [0, 3, 5]);
         assert_eq!(ids(&waiting), [1, 2, 4]);
     }
@@ -116,9 +96,6 @@ mod tests {
     #[test]
     fn the_limit_holds_over_all_kinds() {
         let mut waiting = candidates("abab");
-        assert_eq!(
-            ids(&Choice::new(&request(&[("a", 5), ("b", 5)], 3)).next(&mut waiting)),
-            [0, 1, 2]
-        );
+        assert_eq!(ids(&Choice::new(&request(&[("a", 5), ("b", 5)], 3), &[]).next(&mut waiting)), [0, 1, 2]);
     }
 }

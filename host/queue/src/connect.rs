@@ -42,13 +42,10 @@ impl Default for ConnectOptions {
 pub async fn connect(url: &str, options: ConnectOptions) -> Result<Arc<dyn Queue>> {
     match url.split_once("://") {
         Some(("sqlite", path)) => Ok(Arc::new(sqlite::SqliteQueue::open(path, options).await?)),
-        Some(("postgres" | "postgresql", _)) => {
-            Ok(Arc::new(postgres::PostgresQueue::open(url, options).await?))
-        }
+        Some(("postgres" | "postgresql", _)) => Ok(Arc::new(postgres::PostgresQueue::open(url, options).await?)),
         _ => Err(QueueError::Invalid {
             field: "url",
-            reason: "expected sqlite:// and the path of a file, or postgres://user@host/database"
-                .to_owned(),
+            reason: "expected sqlite:// and the path of a file, or postgres://user@host/database".to_owned(),
         }),
     }
 }

@@ -25,9 +25,7 @@ impl Ending {
             Outcome::Failed { error } => ("failed", None, Some(error), Duration::ZERO),
             Outcome::Cancelled(result) => ("cancelled", result.as_ref(), None, Duration::ZERO),
             Outcome::Released => ("released", None, None, Duration::ZERO),
-            Outcome::Retry { error, delay } => {
-                ("retry", None, Some(error), (*delay).min(limits.delay))
-            }
+            Outcome::Retry { error, delay } => ("retry", None, Some(error), (*delay).min(limits.delay)),
         };
         Ending {
             id: finish.fence.id.0,

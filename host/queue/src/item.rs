@@ -51,13 +51,8 @@ pub enum Status {
 
 impl Status {
     /// All statuses, in the order of an item's life.
-    pub const ALL: [Status; 5] = [
-        Status::Queued,
-        Status::Running,
-        Status::Succeeded,
-        Status::Failed,
-        Status::Cancelled,
-    ];
+    pub const ALL: [Status; 5] =
+        [Status::Queued, Status::Running, Status::Succeeded, Status::Failed, Status::Cancelled];
 
     /// The word for this status in SQL, HTTP and logs.
     pub fn as_str(self) -> &'static str {
@@ -89,9 +84,7 @@ impl std::str::FromStr for Status {
         Status::ALL
             .into_iter()
             .find(|status| status.as_str() == word)
-            .ok_or_else(|| {
-                format!("`{word}` is no status: queued, running, succeeded, failed or cancelled")
-            })
+            .ok_or_else(|| format!("`{word}` is no status: queued, running, succeeded, failed or cancelled"))
     }
 }
 

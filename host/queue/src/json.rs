@@ -51,9 +51,7 @@ impl Json {
     /// The parsed value. A number beyond the range of `f64` becomes the largest that there is. A document
     /// that did not come through [`Json::parse`] and nests too deep to be parsed becomes `null`.
     pub fn to_value(&self) -> Value {
-        serde_json::from_str(&self.0)
-            .or_else(|_| serde_json::from_str(&clamp_numbers(&self.0)))
-            .unwrap_or(Value::Null)
+        serde_json::from_str(&self.0).or_else(|_| serde_json::from_str(&clamp_numbers(&self.0))).unwrap_or(Value::Null)
     }
 
     /// Takes what a store holds, which was checked on its way in.
@@ -70,9 +68,7 @@ impl Json {
                 let before = &self.0[..offset];
                 let line = before.matches('\n').count() + 1;
                 let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
-                Err(InvalidJson(format!(
-                    "{flaw} at line {line} column {column}"
-                )))
+                Err(InvalidJson(format!("{flaw} at line {line} column {column}")))
             }
         }
     }
@@ -100,8 +96,7 @@ impl Json {
 
     fn well_formed(text: &str) -> Result<Json, InvalidJson> {
         // A raw value is checked against the grammar only, so that numbers of any size stay as they are.
-        serde_json::from_str::<&RawValue>(text)
-            .map_err(|error| InvalidJson(format!("not JSON: {error}")))?;
+        serde_json::from_str::<&RawValue>(text).map_err(|error| InvalidJson(format!("not JSON: {error}")))?;
         Ok(Json(text.into()))
     }
 }
@@ -150,10 +145,7 @@ impl fmt::Display for Flaw {
 }
 
 /// Tells `on_flaw` what no store can hold, in order of appearance. The text must be JSON.
-fn scan<B>(
-    text: &str,
-    mut on_flaw: impl FnMut(Range<usize>, Flaw) -> ControlFlow<B>,
-) -> ControlFlow<B> {
+fn scan<B>(text: &str, mut on_flaw: impl FnMut(Range<usize>, Flaw) -> ControlFlow<B>) -> ControlFlow<B> {
     let bytes = text.as_bytes();
     let (mut at, mut depth, mut in_string) = (0, 0_usize, false);
     while at < bytes.len() {
@@ -165,8 +157,7 @@ fn scan<B>(
                 Some(unit) => {
                     length = 6;
                     let pair = matches!(unit, 0xd800..=0xdbff)
-                        && unicode_escape(bytes, at + 6)
-                            .is_some_and(|next| matches!(next, 0xdc00..=0xdfff));
+                        && unicode_escape(bytes, at + 6).is_some_and(|next| matches!(next, 0xdc00..=0xdfff));
                     match unit {
                         0 => on_flaw(at..at + 6, Flaw::Nul)?,
                         _ if pair => length = 12,
@@ -203,8 +194,7 @@ fn clamp_numbers(text: &str) -> String {
         let token = match first {
             '\\' => 2,
             '-' | '0'..='9' if !in_string => {
-                let is_number =
-                    |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+                let is_number = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
                 rest.find(|c| !is_number(c)).unwrap_or(rest.len())
             }
             _ => first.len_utf8(),
@@ -212,9 +202,7 @@ fn clamp_numbers(text: &str) -> String {
         in_string ^= first == '"';
         let (token, tail) = rest.split_at(token);
         match token.parse::<f64>() {
-            Ok(number) if number.is_infinite() => {
-                clamped.push_str(&format!("{:e}", f64::MAX.copysign(number)))
-            }
+            Ok(number) if number.is_infinite() => clamped.push_str(&format!("{:e}", f64::MAX.copysign(number))),
             _ => clamped.push_str(token),
         }
         rest = tail;
@@ -251,31 +239,14 @@ mod tests {
 
     #[test]
     fn pairs_and_escaped_backslashes_are_no_flaw() {
-        for text in [
-            r#""\ud83d\ude00""#,
-            r#""\\u0000""#,
-            r#""\"\\\"""#,
-            "\"😀\"",
-            "0",
-            " null ",
-        ] {
+        for text in [r#""\ud83d\ude00""#, r#""\\u0000""#, r#""\"\\\"""#, "\"😀\"", "0", " null "] {
             assert_eq!(Json::parse(text).unwrap().as_str(), text);
         }
     }
 
     #[test]
     fn what_is_not_json_is_refused_for_everyone() {
-        for text in [
-            "",
-            "{",
-            "nul",
-            "[1,]",
-            "\"\u{0}\"",
-            "\"a\nb\"",
-            "1 2",
-            "NaN",
-            "{'a':1}",
-        ] {
+        for text in ["", "{", "nul", "[1,]", "\"\u{0}\"", "\"a\nb\"", "1 2", "NaN", "{'a':1}"] {
             assert!(Json::parse(text).is_err(), "{text:?}");
             assert!(Json::storable(text).is_err(), "{text:?}");
         }
@@ -284,10 +255,7 @@ mod tests {
     #[test]
     fn what_a_guest_made_becomes_storable() {
         let json = Json::storable(r#"{"k\u0000": ["\ud83d", "\udc00x", "\ud83d\ude00"]}"#).unwrap();
-        assert_eq!(
-            json.as_str(),
-            r#"{"k\ufffd": ["\ufffd", "\ufffdx", "\ud83d\ude00"]}"#
-        );
+        assert_eq!(json.as_str(), r#"{"k\ufffd": ["\ufffd", "\ufffdx", "\ud83d\ude00"]}"#);
         assert_eq!(Json::parse(json.as_str()), Ok(json));
     }
 
@@ -302,9 +270,7 @@ mod tests {
 
     #[test]
     fn numbers_beyond_f64_are_clamped_in_the_value_only() {
-        let json =
-            Json::parse(r#"{"a": [-1e400, 1], "b": "1e400", "c": 123456789012345678901234567890}"#)
-                .unwrap();
+        let json = Json::parse(r#"{"a": [-1e400, 1], "b": "1e400", "c": 123456789012345678901234567890}"#).unwrap();
         let value = json.to_value();
         assert_eq!(value["a"][0], f64::MIN);
         assert_eq!(value["b"], "1e400");
@@ -313,10 +279,7 @@ mod tests {
 
     #[test]
     fn debug_tells_nothing_of_the_content() {
-        assert_eq!(
-            format!("{:?}", Json::parse(r#""secret""#).unwrap()),
-            "Json(8 bytes)"
-        );
+        assert_eq!(format!("{:?}", Json::parse(r#""secret""#).unwrap()), "Json(8 bytes)");
     }
 
     #[test]

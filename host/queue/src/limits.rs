@@ -56,10 +56,7 @@ impl Limits {
     /// Refuses items that a store could not hold, or should not.
     pub(crate) fn check_new(&self, items: &[NewItem]) -> Result<()> {
         if items.len() > self.batch_items {
-            return Err(refused(
-                "items",
-                format!("{} at once; the limit is {}", items.len(), self.batch_items),
-            ));
+            return Err(refused("items", format!("{} at once; the limit is {}", items.len(), self.batch_items)));
         }
         for item in items {
             self.check_kind(&item.kind)?;
@@ -71,21 +68,13 @@ impl Limits {
             }
             if item.delay > self.delay {
                 let (asked, limit) = (item.delay.as_secs(), self.delay.as_secs());
-                return Err(refused(
-                    "delay",
-                    format!("{asked} s is longer than the limit of {limit} s"),
-                ));
+                return Err(refused("delay", format!("{asked} s is longer than the limit of {limit} s")));
             }
             let bytes = item.payload.as_str().len();
             if bytes > self.payload_bytes {
-                return Err(refused(
-                    "payload",
-                    format!("{bytes} bytes; the limit is {}", self.payload_bytes),
-                ));
+                return Err(refused("payload", format!("{bytes} bytes; the limit is {}", self.payload_bytes)));
             }
-            item.payload
-                .check()
-                .map_err(|error| refused("payload", error.to_string()))?;
+            item.payload.check().map_err(|error| refused("payload", error.to_string()))?;
         }
         Ok(())
     }
@@ -93,19 +82,12 @@ impl Limits {
     pub(crate) fn check_kind(&self, kind: &str) -> Result<()> {
         check_name("kind", kind, self.kind_bytes)?;
         match kind.chars().find(|c| c.is_control()) {
-            Some(control) => Err(refused(
-                "kind",
-                format!("it contains the control character {control:?}"),
-            )),
+            Some(control) => Err(refused("kind", format!("it contains the control character {control:?}"))),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn check_host(
-        &self,
-        host: &str,
-        digests: impl Iterator<Item = impl AsRef<str>>,
-    ) -> Result<()> {
+    pub(crate) fn check_host(&self, host: &str, digests: impl Iterator<Item = impl AsRef<str>>) -> Result<()> {
         check_name("host", host, self.host_bytes)?;
         for digest in digests {
             check_name("handler_digest", digest.as_ref(), self.host_bytes)?;
@@ -118,8 +100,7 @@ impl Limits {
         let mut stored = text.replace('\0', "\u{fffd}");
         if stored.len() > self.error_bytes {
             let note = format!("… (cut: the text has {} bytes)", stored.len());
-            stored
-                .truncate(stored.floor_char_boundary(self.error_bytes.saturating_sub(note.len())));
+            stored.truncate(stored.floor_char_boundary(self.error_bytes.saturating_sub(note.len())));
             stored.push_str(&note);
         }
         stored
@@ -129,10 +110,7 @@ impl Limits {
     pub(crate) fn result(&self, result: &Json) -> Json {
         let bytes = result.as_str().len();
         let note = if bytes > self.result_bytes {
-            format!(
-                "not kept: the result has {bytes} bytes; the limit is {}",
-                self.result_bytes
-            )
+            format!("not kept: the result has {bytes} bytes; the limit is {}", self.result_bytes)
         } else {
             match result.made_storable() {
                 Ok(storable) => return storable,
@@ -146,11 +124,7 @@ impl Limits {
     pub(crate) fn progress(&self, progress: &Json) -> Option<Json> {
         let bytes = progress.as_str().len();
         if bytes > self.progress_bytes {
-            tracing::warn!(
-                bytes,
-                limit = self.progress_bytes,
-                "a progress snapshot is too long and was not stored"
-            );
+            tracing::warn!(bytes, limit = self.progress_bytes, "a progress snapshot is too long and was not stored");
             return None;
         }
         progress.made_storable().ok()
@@ -162,16 +136,10 @@ fn check_name(field: &'static str, name: &str, limit: usize) -> Result<()> {
         return Err(refused(field, "it is empty".to_owned()));
     }
     if name.len() > limit {
-        return Err(refused(
-            field,
-            format!("{} bytes; the limit is {limit}", name.len()),
-        ));
+        return Err(refused(field, format!("{} bytes; the limit is {limit}", name.len())));
     }
     if name.contains('\0') {
-        return Err(refused(
-            field,
-            "it contains a NUL character, which PostgreSQL cannot hold".to_owned(),
-        ));
+        return Err(refused(field, "it contains a NUL character, which PostgreSQL cannot hold".to_owned()));
     }
     Ok(())
 }
@@ -186,44 +154,26 @@ mod tests {
 
     #[test]
     fn a_long_error_is_cut_at_a_character_and_says_its_length() {
-        let limits = Limits {
-            error_bytes: 64,
-            ..Limits::default()
-        };
+        let limits = Limits { error_bytes: 64, ..Limits::default() };
         let stored = limits.error_text(&"é".repeat(50));
         assert!(stored.len() <= 64 && stored.starts_with("éé"), "{stored}");
-        assert!(
-            stored.ends_with("… (cut: the text has 100 bytes)"),
-            "{stored}"
-        );
+        assert!(stored.ends_with("… (cut: the text has 100 bytes)"), "{stored}");
         assert_eq!(limits.error_text("short\0"), "short\u{fffd}");
     }
 
     #[test]
     fn a_result_that_is_too_long_leaves_a_note() {
-        let limits = Limits {
-            result_bytes: 10,
-            ..Limits::default()
-        };
+        let limits = Limits { result_bytes: 10, ..Limits::default() };
         let kept = limits.result(&Json::parse("[1]").unwrap());
         assert_eq!(kept.as_str(), "[1]");
         let note = limits.result(&Json::parse("[1,2,3,4,5,6]").unwrap());
-        assert!(
-            note.as_str().contains("13 bytes; the limit is 10"),
-            "{}",
-            note.as_str()
-        );
+        assert!(note.as_str().contains("13 bytes; the limit is 10"), "{}", note.as_str());
     }
 
     #[test]
     fn a_field_past_its_limit_is_named() {
-        let limits = Limits {
-            kind_bytes: 4,
-            ..Limits::default()
-        };
-        let error = limits
-            .check_new(&[NewItem::new("kinds", serde_json::json!({}).into())])
-            .unwrap_err();
+        let limits = Limits { kind_bytes: 4, ..Limits::default() };
+        let error = limits.check_new(&[NewItem::new("kinds", serde_json::json!({}).into())]).unwrap_err();
         assert_eq!(error.to_string(), "kind: 5 bytes; the limit is 4");
     }
 }

@@ -37,10 +37,7 @@ pub(crate) struct Applied {
 ///
 /// [`Unusable`](QueueError::Unusable) if this binary is older than the store's schema allows, or if a
 /// migration was changed after it had been applied.
-pub(crate) fn pending<'m>(
-    known: &'m [Migration],
-    applied: &[Applied],
-) -> Result<Vec<&'m Migration>> {
+pub(crate) fn pending<'m>(known: &'m [Migration], applied: &[Applied]) -> Result<Vec<&'m Migration>> {
     let newest_known = known.last().map_or(0, |migration| migration.version);
     for row in applied {
         if row.oldest_binary > newest_known {
@@ -52,9 +49,7 @@ pub(crate) fn pending<'m>(
                 ),
             });
         }
-        let ours = known
-            .iter()
-            .find(|migration| migration.version == row.version);
+        let ours = known.iter().find(|migration| migration.version == row.version);
         if ours.is_some_and(|ours| ours.checksum() != row.checksum) {
             return Err(QueueError::Unusable {
                 reason: format!(
@@ -66,10 +61,7 @@ pub(crate) fn pending<'m>(
         }
     }
     let newest_applied = applied.iter().map(|row| row.version).max().unwrap_or(0);
-    Ok(known
-        .iter()
-        .filter(|migration| migration.version > newest_applied)
-        .collect())
+    Ok(known.iter().filter(|migration| migration.version > newest_applied).collect())
 }
 
 /// Like [`pending`], for a caller that will not migrate: [`Unusable`](QueueError::Unusable) if any is.
@@ -77,10 +69,7 @@ pub(crate) fn none_pending(known: &[Migration], applied: &[Applied]) -> Result<(
     match pending(known, applied)?.first() {
         None => Ok(()),
         Some(first) => Err(QueueError::Unusable {
-            reason: format!(
-                "its schema lacks migration {}: run `workhost serve`, which migrates it",
-                first.name
-            ),
+            reason: format!("its schema lacks migration {}: run `workhost serve`, which migrates it", first.name),
         }),
     }
 }
@@ -90,39 +79,19 @@ mod tests {
     use super::*;
 
     const KNOWN: [Migration; 2] = [
-        Migration {
-            version: 1,
-            name: "0001_a",
-            sql: "a",
-            oldest_binary: 1,
-        },
-        Migration {
-            version: 2,
-            name: "0002_b",
-            sql: "b",
-            oldest_binary: 1,
-        },
+        Migration { version: 1, name: "0001_a", sql: "a", oldest_binary: 1 },
+        Migration { version: 2, name: "0002_b", sql: "b", oldest_binary: 1 },
     ];
 
     fn applied(version: i64, sql: &str, oldest_binary: i64) -> Applied {
         let checksum = hex::encode(Sha256::digest(sql));
-        Applied {
-            version,
-            name: format!("000{version}"),
-            checksum,
-            oldest_binary,
-        }
+        Applied { version, name: format!("000{version}"), checksum, oldest_binary }
     }
 
     #[test]
     fn what_is_missing_is_pending_in_order() {
-        let versions = |rows: &[Applied]| -> Vec<i64> {
-            pending(&KNOWN, rows)
-                .unwrap()
-                .iter()
-                .map(|m| m.version)
-                .collect()
-        };
+        let versions =
+            |rows: &[Applied]| -> Vec<i64> { pending(&KNOWN, rows).unwrap().iter().map(|m| m.version).collect() };
         assert_eq!(versions(&[]), [1, 2]);
         assert_eq!(versions(&[applied(1, "a", 1)]), [2]);
         assert!(none_pending(&KNOWN, &[applied(1, "a", 1)]).is_err());
@@ -137,10 +106,7 @@ mod tests {
         let mut breaking = both();
         breaking.push(applied(3, "c", 3));
         let error = pending(&KNOWN, &breaking).unwrap_err().to_string();
-        assert!(
-            error.contains("needs a workhost that knows schema version 3"),
-            "{error}"
-        );
+        assert!(error.contains("needs a workhost that knows schema version 3"), "{error}");
     }
 
     #[test]

@@ -61,12 +61,7 @@ pub trait Queue: Send + Sync + 'static {
     /// Deletes up to `limit` items that finished more than `older_than` ago, oldest first, and answers
     /// how many. Never queued or running ones, never one that a schedule still needs. With a fence it
     /// deletes nothing unless that attempt still holds its item, and answers `None` then.
-    async fn delete_finished(
-        &self,
-        fence: Option<Fence>,
-        older_than: Duration,
-        limit: u32,
-    ) -> Result<Option<u64>>;
+    async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>>;
 
     /// Reads one item.
     async fn get(&self, id: ItemId) -> Result<Option<WorkItem>>;
@@ -114,14 +109,7 @@ pub struct NewItem {
 impl NewItem {
     /// An item of this kind, due now, without key, scope or priority.
     pub fn new(kind: impl Into<String>, payload: Json) -> Self {
-        NewItem {
-            kind: kind.into(),
-            payload,
-            dedup_key: None,
-            scope: None,
-            delay: Duration::ZERO,
-            priority: 0,
-        }
+        NewItem { kind: kind.into(), payload, dedup_key: None, scope: None, delay: Duration::ZERO, priority: 0 }
     }
 }
 
@@ -189,10 +177,7 @@ pub struct Claim {
 impl Claim {
     /// What each write of this attempt must show.
     pub fn fence(&self) -> Fence {
-        Fence {
-            id: self.item.id,
-            attempt: self.item.attempt,
-        }
+        Fence { id: self.item.id, attempt: self.item.attempt }
     }
 }
 

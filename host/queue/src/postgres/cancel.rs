@@ -1,34 +1,49 @@
 //! Calling an item off.
 
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 
 use super::session::patient;
 use crate::{CancelAnswer, ItemId};
 
-/// One statement. It waits for a claim that is being made, and then sees which of the two came first.
+/// One status-guarded statement. It waits for a claim that is being made, and then sees which of the two came first.
 pub(super) async fn cancel(pool: &PgPool, id: ItemId) -> sqlx::Result<CancelAnswer> {
     let mut tx = patient(pool).await?;
-    let was: Option<String> = sqlx::query_scalar(
-        "with item as materialized (
-            select w.id, w.status from workhost.work_items w where w.id = $1 for no key update
-        ), called_off as (
-            update workhost.work_items w
-            set status = case when item.status = 'queued' then 'cancelled' else w.status end,
-                finished_at = case when item.status = 'queued' then now() end,
-                cancel_requested_at = now(),
-                updated_at = now()
-            from item
-            where w.id = item.id and item.status in ('queued', 'running') and w.cancel_requested_at is null
-        )
-        select item.status from item",
+    let answer = match call_off(&mut tx, id).await?.as_deref() {
+        Some("cancelled") => CancelAnswer::Cancelled,
+        Some(_) => CancelAnswer::Requested,
+        None => untouched(&mut tx, id).await?,
+    };
+    tx.commit().await?;
+    Ok(answer)
+}
+
+/// Answers the item's new status, if this changed anything.
+///
+/// No part of it reads the status beforehand. A row that changed while the statement waited is computed anew from
+/// its newest version, but first from the old one, which must satisfy the constraints too.
+async fn call_off(tx: &mut PgConnection, id: ItemId) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar(
+        "update workhost.work_items w
+        set status = case when w.status = 'queued' then 'cancelled' else w.status end,
+            finished_at = case when w.status = 'queued' then now() end,
+            cancel_requested_at = now(),
+            updated_at = now()
+        where w.id = $1 and w.status in ('queued', 'running') and w.cancel_requested_at is null
+        returning w.status",
     )
     .bind(id.0)
-    .fetch_optional(&mut *tx)
-    .await?;
-    tx.commit().await?;
-    Ok(match was.as_deref() {
+    .fetch_optional(tx)
+    .await
+}
+
+/// What is true of an item that needed no change: it is finished, it was asked before, or it does not exist.
+async fn untouched(tx: &mut PgConnection, id: ItemId) -> sqlx::Result<CancelAnswer> {
+    let status: Option<String> = sqlx::query_scalar("select w.status from workhost.work_items w where w.id = $1")
+        .bind(id.0)
+        .fetch_optional(tx)
+        .await?;
+    Ok(match status.as_deref() {
         None => CancelAnswer::Unknown,
-        Some("queued") => CancelAnswer::Cancelled,
         Some("running") => CancelAnswer::Requested,
         Some(_) => CancelAnswer::Finished,
     })

@@ -18,21 +18,19 @@ use crate::{Claim, ClaimRequest};
 /// Candidates of each kind beyond its free slots, for those that another host takes first.
 const SPARE: i64 = 16;
 
+/// How often a claim looks for candidates while other hosts are faster.
+const LOOKS: u32 = 3;
+
 /// How long a claim waits for scopes that other hosts are just taking, in all.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn claim(pool: &PgPool, request: &ClaimRequest) -> sqlx::Result<Vec<Claim>> {
     let deadline = Instant::now() + PATIENCE;
-    let mut waiting = candidates(pool, request).await?;
-    let mut choice = Choice::new(request);
     let mut claims = Vec::new();
-    loop {
-        let chosen = choice.next(&mut waiting);
-        if chosen.is_empty() {
-            break;
-        }
-        match take_chosen(pool, request, &chosen, deadline, &mut claims).await {
-            Ok(()) => {}
+    for _ in 0..LOOKS {
+        match look_and_take(pool, request, deadline, &mut claims).await {
+            Ok(Look::Enough) => break,
+            Ok(Look::Lost) => {}
             // What was taken is taken. The caller must hear of it, whatever happened to the rest.
             Err(error) if !claims.is_empty() => {
                 tracing::debug!(%error, claimed = claims.len(), "a claim ended early");
@@ -40,11 +38,37 @@ pub(super) async fn claim(pool: &PgPool, request: &ClaimRequest) -> sqlx::Result
             }
             Err(error) => return Err(error),
         }
-        choice = Choice::new(request);
-        choice.took(&claims);
     }
     choice::sort(&mut claims);
     Ok(claims)
+}
+
+/// What became of one look for candidates.
+enum Look {
+    /// There is no more room, or there are no more candidates.
+    Enough,
+    /// There is room, and other hosts took candidates: there may be more behind them.
+    Lost,
+}
+
+async fn look_and_take(
+    pool: &PgPool,
+    request: &ClaimRequest,
+    deadline: Instant,
+    claims: &mut Vec<Claim>,
+) -> sqlx::Result<Look> {
+    let mut waiting = candidates(pool, request).await?;
+    let mut lost = 0;
+    loop {
+        let chosen = Choice::new(request, claims).next(&mut waiting);
+        if chosen.is_empty() {
+            let room = Choice::new(request, claims).has_room();
+            return Ok(if lost > 0 && room { Look::Lost } else { Look::Enough });
+        }
+        let before = claims.len();
+        take_chosen(pool, request, &chosen, deadline, claims).await?;
+        lost += chosen.len() - (claims.len() - before);
+    }
 }
 
 /// Takes the chosen ones: all at once; or, if another host is in the way of one, the scoped ones one by one.
@@ -55,12 +79,7 @@ async fn take_chosen(
     deadline: Instant,
     claims: &mut Vec<Claim>,
 ) -> sqlx::Result<()> {
-    let ids = |scoped: bool| {
-        chosen
-            .iter()
-            .filter(move |c| c.scope.is_some() == scoped)
-            .map(|c| c.id)
-    };
+    let ids = |scoped: bool| chosen.iter().filter(move |c| c.scope.is_some() == scoped).map(|c| c.id);
     let all: Vec<i64> = chosen.iter().map(|candidate| candidate.id).collect();
     match take(pool, request, &all).await {
         Err(error) if is_conflict(&error) => {}
@@ -139,10 +158,7 @@ async fn candidates(pool: &PgPool, request: &ClaimRequest) -> sqlx::Result<Vec<C
     .bind(request.scopes.as_deref())
     .fetch_all(pool)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|(id, kind, scope)| Candidate { id, kind, scope })
-        .collect())
+    Ok(rows.into_iter().map(|(id, kind, scope)| Candidate { id, kind, scope }).collect())
 }
 
 /// Takes those of the items that are still due and whose scope is free; skips those that somebody has locked.
@@ -172,7 +188,5 @@ async fn take(pool: &PgPool, request: &ClaimRequest, ids: &[i64]) -> sqlx::Resul
     .bind(request.kinds.iter().map(|kind| kind.handler_digest.as_str()).collect::<Vec<_>>())
     .fetch_all(pool)
     .await?;
-    rows.iter()
-        .map(|row| item(row).map(|item| Claim { item }))
-        .collect()
+    rows.iter().map(|row| item(row).map(|item| Claim { item })).collect()
 }

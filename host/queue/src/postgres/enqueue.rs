@@ -19,10 +19,7 @@ pub(super) async fn enqueue(pool: &PgPool, items: &[NewItem]) -> sqlx::Result<Ve
 }
 
 /// Enqueues as part of a transaction; whoever listens hears of it once that is committed.
-pub(super) async fn enqueue_in(
-    tx: &mut PgConnection,
-    items: &[NewItem],
-) -> sqlx::Result<Vec<Enqueued>> {
+pub(super) async fn enqueue_in(tx: &mut PgConnection, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
     let mut answers: Vec<Option<Enqueued>> = vec![None; items.len()];
     let mut open: Vec<usize> = (0..items.len()).collect();
     for _ in 0..ROUNDS {
@@ -49,24 +46,18 @@ pub(super) async fn enqueue_in(
 
 /// Draws the ids beforehand, in the order of the items, since the insert visits the items in another order.
 async fn draw_ids(tx: &mut PgConnection, count: usize) -> sqlx::Result<Vec<i64>> {
-    let mut ids: Vec<i64> = sqlx::query_scalar(
-        "select nextval('workhost.work_items_id_seq') from generate_series(1, $1)",
-    )
-    .bind(i64::try_from(count).unwrap_or(i64::MAX))
-    .fetch_all(tx)
-    .await?;
+    let mut ids: Vec<i64> =
+        sqlx::query_scalar("select nextval('workhost.work_items_id_seq') from generate_series(1, $1)")
+            .bind(i64::try_from(count).unwrap_or(i64::MAX))
+            .fetch_all(tx)
+            .await?;
     ids.sort_unstable();
     Ok(ids)
 }
 
 /// Inserts the open items but those whose key is queued already, and wakes the listeners once. Waits for
 /// transactions that inserted the same key and did not end yet. Answers the ids that were used.
-async fn insert(
-    tx: &mut PgConnection,
-    items: &[NewItem],
-    open: &[usize],
-    ids: &[i64],
-) -> sqlx::Result<HashSet<i64>> {
+async fn insert(tx: &mut PgConnection, items: &[NewItem], open: &[usize], ids: &[i64]) -> sqlx::Result<HashSet<i64>> {
     let of = |column: fn(&NewItem) -> Option<&str>| -> Vec<Option<&str>> {
         open.iter().map(|&index| column(&items[index])).collect()
     };
@@ -101,11 +92,7 @@ async fn insert(
 }
 
 /// The queued items that have the kinds and keys of the open ones.
-async fn queued_with_key(
-    tx: &mut PgConnection,
-    items: &[NewItem],
-    open: &[usize],
-) -> sqlx::Result<Vec<(usize, i64)>> {
+async fn queued_with_key(tx: &mut PgConnection, items: &[NewItem], open: &[usize]) -> sqlx::Result<Vec<(usize, i64)>> {
     if open.is_empty() {
         return Ok(Vec::new());
     }
@@ -118,20 +105,9 @@ async fn queued_with_key(
             limit 1
         ) as w",
     )
-    .bind(
-        open.iter()
-            .map(|&index| items[index].kind.as_str())
-            .collect::<Vec<_>>(),
-    )
-    .bind(
-        open.iter()
-            .map(|&index| items[index].dedup_key.as_deref())
-            .collect::<Vec<_>>(),
-    )
+    .bind(open.iter().map(|&index| items[index].kind.as_str()).collect::<Vec<_>>())
+    .bind(open.iter().map(|&index| items[index].dedup_key.as_deref()).collect::<Vec<_>>())
     .fetch_all(tx)
     .await?;
-    Ok(found
-        .into_iter()
-        .filter_map(|(ord, id)| Some((*open.get(usize::try_from(ord).ok()? - 1)?, id)))
-        .collect())
+    Ok(found.into_iter().filter_map(|(ord, id)| Some((*open.get(usize::try_from(ord).ok()? - 1)?, id))).collect())
 }

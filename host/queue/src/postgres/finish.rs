@@ -33,10 +33,7 @@ async fn record_alone(pool: &PgPool, ending: &Ending) -> sqlx::Result<Recorded> 
     for _ in 0..TRIES {
         match try_alone(pool, ending).await {
             // An enqueue of the same key came first. The next try sees its item.
-            Err(error)
-                if error
-                    .as_database_error()
-                    .is_some_and(|error| error.is_unique_violation()) => {}
+            Err(error) if error.as_database_error().is_some_and(|error| error.is_unique_violation()) => {}
             Err(error) if is_conflict(&error) => return Ok(Recorded::Busy),
             Err(error) if is_refusal(&error) => {
                 tracing::warn!(id = ending.id, attempt = ending.attempt, %error, "a finish was refused by the store");

@@ -22,10 +22,7 @@ pub(super) struct Sign {
 
 impl Sign {
     pub(super) fn new(beat: &Beat, limits: &Limits) -> Sign {
-        let progress = beat
-            .progress
-            .as_ref()
-            .and_then(|progress| limits.progress(progress));
+        let progress = beat.progress.as_ref().and_then(|progress| limits.progress(progress));
         Sign {
             id: beat.fence.id.0,
             attempt: number(beat.fence.attempt),
@@ -34,11 +31,7 @@ impl Sign {
     }
 }
 
-pub(super) async fn heartbeat(
-    pool: &PgPool,
-    signs: &[Sign],
-    lease: Duration,
-) -> sqlx::Result<Vec<Pulse>> {
+pub(super) async fn heartbeat(pool: &PgPool, signs: &[Sign], lease: Duration) -> sqlx::Result<Vec<Pulse>> {
     let deadline = Instant::now() + PATIENCE;
     let mut pulses = beat(&mut *pool.acquire().await?, signs, lease).await?;
     for (sign, pulse) in signs.iter().zip(&mut pulses) {
@@ -63,19 +56,12 @@ async fn beat_alone(pool: &PgPool, sign: &Sign, lease: Duration) -> sqlx::Result
 
 /// Locks one row for the rest of the transaction, as soon as it is free.
 pub(super) async fn lock(tx: &mut PgConnection, id: i64) -> sqlx::Result<()> {
-    sqlx::query("select from workhost.work_items where id = $1 for no key update")
-        .bind(id)
-        .execute(tx)
-        .await?;
+    sqlx::query("select from workhost.work_items where id = $1 for no key update").bind(id).execute(tx).await?;
     Ok(())
 }
 
 /// One statement for all. Rows that somebody has locked are skipped and answered `Busy`.
-async fn beat(
-    connection: &mut PgConnection,
-    signs: &[Sign],
-    lease: Duration,
-) -> sqlx::Result<Vec<Pulse>> {
+async fn beat(connection: &mut PgConnection, signs: &[Sign], lease: Duration) -> sqlx::Result<Vec<Pulse>> {
     let answers: Vec<String> = sqlx::query_scalar(
         "with beat as materialized (
             select b.* from unnest($1::bigint[], $2::integer[], $3::text[]) with ordinality

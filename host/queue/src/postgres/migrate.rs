@@ -26,9 +26,7 @@ const ASK_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) async fn migrate(server: &PgConnectOptions, wait: Duration) -> Result<Migrated> {
     // A connection of its own: however this ends, closing it gives the lock back.
-    let server = server
-        .clone()
-        .options([("lock_timeout", "30s"), ("statement_timeout", "0")]);
+    let server = server.clone().options([("lock_timeout", "30s"), ("statement_timeout", "0")]);
     let mut connection = server.connect().await.map_err(told)?;
     lock(&mut connection, wait).await?;
     let migrated = migrate_locked(&mut connection).await;
@@ -88,25 +86,20 @@ async fn migrate_locked(connection: &mut PgConnection) -> Result<Migrated> {
     for migration in &pending {
         apply(connection, migration).await.map_err(told)?;
     }
-    let newest = pending
-        .iter()
-        .map(|migration| migration.version)
-        .chain(before.iter().map(|row| row.version))
-        .max();
+    let newest = pending.iter().map(|migration| migration.version).chain(before.iter().map(|row| row.version)).max();
     Ok(Migrated {
-        applied: pending
-            .iter()
-            .map(|migration| migration.name.to_owned())
-            .collect(),
+        applied: pending.iter().map(|migration| migration.name.to_owned()).collect(),
         version: newest.unwrap_or(0),
     })
 }
 
 /// What was applied so far; nothing in a database that workhost never saw.
 async fn applied(executor: impl PgExecutor<'_>) -> sqlx::Result<Vec<Applied>> {
-    let rows = sqlx::query("select m.version, m.name, m.checksum, m.oldest_binary from workhost.schema_migrations m order by 1")
-        .fetch_all(executor)
-        .await;
+    let rows = sqlx::query(
+        "select m.version, m.name, m.checksum, m.oldest_binary from workhost.schema_migrations m order by 1",
+    )
+    .fetch_all(executor)
+    .await;
     match rows {
         Ok(rows) => rows
             .iter()
@@ -142,12 +135,14 @@ async fn apply(connection: &mut PgConnection, migration: &Migration) -> sqlx::Re
     .execute(&mut *tx)
     .await?;
     sqlx::raw_sql(migration.sql).execute(&mut *tx).await?;
-    sqlx::query("insert into workhost.schema_migrations (version, name, checksum, oldest_binary) values ($1, $2, $3, $4)")
-        .bind(migration.version)
-        .bind(migration.name)
-        .bind(migration.checksum())
-        .bind(migration.oldest_binary)
-        .execute(&mut *tx)
-        .await?;
+    sqlx::query(
+        "insert into workhost.schema_migrations (version, name, checksum, oldest_binary) values ($1, $2, $3, $4)",
+    )
+    .bind(migration.version)
+    .bind(migration.name)
+    .bind(migration.checksum())
+    .bind(migration.oldest_binary)
+    .execute(&mut *tx)
+    .await?;
     tx.commit().await
 }

@@ -28,9 +28,8 @@ use tokio::task::JoinSet;
 
 use crate::ending::Ending;
 use crate::{
-    Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter,
-    Finish, ItemId, Migrated, NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result,
-    Serving, WorkItem,
+    Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish, ItemId, Migrated,
+    NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, WorkItem,
 };
 use trouble::{retrying, told};
 
@@ -52,13 +51,7 @@ impl PostgresQueue {
         session::check_server(&pool).await?;
         let wake = Arc::new(Notify::new());
         let listener = wake::listen(server.clone(), Arc::clone(&wake));
-        Ok(PostgresQueue {
-            pool,
-            server,
-            options,
-            wake,
-            _listener: listener,
-        })
+        Ok(PostgresQueue { pool, server, options, wake, _listener: listener })
     }
 }
 
@@ -92,33 +85,23 @@ impl Queue for PostgresQueue {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
-        self.options.limits.check_host(
-            &request.host,
-            request.kinds.iter().map(|kind| &kind.handler_digest),
-        )?;
+        self.options.limits.check_host(&request.host, request.kinds.iter().map(|kind| &kind.handler_digest))?;
         retrying(|| claim::claim(&self.pool, request)).await
     }
 
     async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {
-        let beats: Vec<heartbeat::Sign> = beats
-            .iter()
-            .map(|beat| heartbeat::Sign::new(beat, &self.options.limits))
-            .collect();
+        let beats: Vec<heartbeat::Sign> =
+            beats.iter().map(|beat| heartbeat::Sign::new(beat, &self.options.limits)).collect();
         retrying(|| heartbeat::heartbeat(&self.pool, &beats, lease)).await
     }
 
     async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {
-        let endings: Vec<Ending> = finishes
-            .iter()
-            .map(|finish| Ending::new(finish, &self.options.limits))
-            .collect();
+        let endings: Vec<Ending> = finishes.iter().map(|finish| Ending::new(finish, &self.options.limits)).collect();
         finish::finish(&self.pool, &endings).await.map_err(told)
     }
 
     async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>> {
-        recover::recover_expired(&self.pool, max_stalls, limit)
-            .await
-            .map_err(told)
+        recover::recover_expired(&self.pool, max_stalls, limit).await.map_err(told)
     }
 
     async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
@@ -135,12 +118,7 @@ impl Queue for PostgresQueue {
         retrying(|| cancel::cancel(&self.pool, id)).await
     }
 
-    async fn delete_finished(
-        &self,
-        fence: Option<Fence>,
-        older_than: Duration,
-        limit: u32,
-    ) -> Result<Option<u64>> {
+    async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>> {
         retrying(|| retention::delete_finished(&self.pool, fence, older_than, limit)).await
     }
 

@@ -19,10 +19,7 @@ pub(super) use columns;
 /// Reads an item from a row with [`columns`].
 pub(super) fn item(row: &PgRow) -> sqlx::Result<WorkItem> {
     let count = |name: &str| row.try_get::<i32, _>(name).map(i32::cast_unsigned);
-    let json = |name: &str| {
-        row.try_get::<Option<String>, _>(name)
-            .map(|text| text.map(Json::stored))
-    };
+    let json = |name: &str| row.try_get::<Option<String>, _>(name).map(|text| text.map(Json::stored));
     Ok(WorkItem {
         id: ItemId(row.try_get("id")?),
         kind: row.try_get("kind")?,
@@ -54,28 +51,19 @@ pub(super) fn item(row: &PgRow) -> sqlx::Result<WorkItem> {
 /// Reads the column `status`.
 pub(super) fn status(row: &PgRow) -> sqlx::Result<Status> {
     let word: &str = row.try_get("status")?;
-    word.parse()
-        .map_err(|error: String| sqlx::Error::Decode(error.into()))
+    word.parse().map_err(|error: String| sqlx::Error::Decode(error.into()))
 }
 
 pub(super) async fn get(pool: &PgPool, id: ItemId) -> sqlx::Result<Option<WorkItem>> {
-    let row = sqlx::query(concat!(
-        "select ",
-        columns!(),
-        " from workhost.work_items w where w.id = $1"
-    ))
-    .bind(id.0)
-    .fetch_optional(pool)
-    .await?;
+    let row = sqlx::query(concat!("select ", columns!(), " from workhost.work_items w where w.id = $1"))
+        .bind(id.0)
+        .fetch_optional(pool)
+        .await?;
     row.as_ref().map(item).transpose()
 }
 
 pub(super) async fn list(pool: &PgPool, filter: &Filter, most: u32) -> sqlx::Result<Vec<WorkItem>> {
-    let statuses: Vec<&str> = filter
-        .statuses
-        .iter()
-        .map(|status| status.as_str())
-        .collect();
+    let statuses: Vec<&str> = filter.statuses.iter().map(|status| status.as_str()).collect();
     let rows = sqlx::query(concat!(
         "select ",
         columns!(),
@@ -106,11 +94,7 @@ pub(super) async fn counts(pool: &PgPool) -> sqlx::Result<Vec<Count>> {
     rows.iter()
         .map(|row| {
             let count: i64 = row.try_get("count")?;
-            Ok(Count {
-                kind: row.try_get("kind")?,
-                status: status(row)?,
-                count: count.cast_unsigned(),
-            })
+            Ok(Count { kind: row.try_get("kind")?, status: status(row)?, count: count.cast_unsigned() })
         })
         .collect()
 }

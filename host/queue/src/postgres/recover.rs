@@ -10,11 +10,7 @@ use crate::{ItemId, Recovered};
 /// How many rows are looked at for each that may be moved, when rows must be tried one by one.
 const TRIES_PER_ITEM: i64 = 10;
 
-pub(super) async fn recover_expired(
-    pool: &PgPool,
-    max_stalls: u32,
-    limit: u32,
-) -> sqlx::Result<Vec<Recovered>> {
+pub(super) async fn recover_expired(pool: &PgPool, max_stalls: u32, limit: u32) -> sqlx::Result<Vec<Recovered>> {
     match recover(pool, max_stalls, i64::from(limit), None).await {
         // One of the rows cannot be moved now. Each is tried alone, so that it keeps no other from moving.
         Err(error) if is_refusal(&error) => recover_one_by_one(pool, max_stalls, limit).await,
@@ -22,11 +18,7 @@ pub(super) async fn recover_expired(
     }
 }
 
-async fn recover_one_by_one(
-    pool: &PgPool,
-    max_stalls: u32,
-    limit: u32,
-) -> sqlx::Result<Vec<Recovered>> {
+async fn recover_one_by_one(pool: &PgPool, max_stalls: u32, limit: u32) -> sqlx::Result<Vec<Recovered>> {
     let ids: Vec<i64> = sqlx::query_scalar(
         "select w.id from workhost.work_items w where w.status = 'running' and w.lease_expires_at < now()
         order by w.lease_expires_at, w.id
@@ -52,12 +44,7 @@ async fn recover_one_by_one(
 }
 
 /// One statement for all, or for one. Rows that somebody has locked are left for the next sweep.
-async fn recover(
-    pool: &PgPool,
-    max_stalls: u32,
-    limit: i64,
-    only: Option<i64>,
-) -> sqlx::Result<Vec<Recovered>> {
+async fn recover(pool: &PgPool, max_stalls: u32, limit: i64, only: Option<i64>) -> sqlx::Result<Vec<Recovered>> {
     let rows = sqlx::query(
         "with expired as materialized (
             select w.id, w.kind, w.dedup_key, w.stalls + 1 as stalls,
@@ -107,11 +94,7 @@ async fn recover(
     rows.iter()
         .map(|row| {
             let stalls: i32 = row.try_get("stalls")?;
-            Ok(Recovered {
-                id: ItemId(row.try_get("id")?),
-                status: status(row)?,
-                stalls: stalls.cast_unsigned(),
-            })
+            Ok(Recovered { id: ItemId(row.try_get("id")?), status: status(row)?, stalls: stalls.cast_unsigned() })
         })
         .collect()
 }

@@ -7,10 +7,7 @@ use super::session::patient;
 use crate::ending::micros;
 use crate::{Enqueued, ItemId, Periodic};
 
-pub(super) async fn enqueue_due(
-    pool: &PgPool,
-    periodics: &[Periodic],
-) -> sqlx::Result<Vec<ItemId>> {
+pub(super) async fn enqueue_due(pool: &PgPool, periodics: &[Periodic]) -> sqlx::Result<Vec<ItemId>> {
     let mut ids = Vec::new();
     // At most polls nothing is due, so one look without a lock comes first.
     for index in due(&mut *pool.acquire().await?, periodics).await? {
@@ -22,26 +19,19 @@ pub(super) async fn enqueue_due(
 /// Enqueues one periodic kind unless another host is about to, or just did.
 async fn enqueue_one(pool: &PgPool, periodic: &Periodic) -> sqlx::Result<Option<ItemId>> {
     let mut tx = patient(pool).await?;
-    let ours: bool =
-        sqlx::query_scalar("select pg_try_advisory_xact_lock(hashtextextended($1, 0))")
-            .bind(format!("workhost schedule {}", periodic.key()))
-            .fetch_one(&mut *tx)
-            .await?;
+    let ours: bool = sqlx::query_scalar("select pg_try_advisory_xact_lock(hashtextextended($1, 0))")
+        .bind(format!("workhost schedule {}", periodic.key()))
+        .fetch_one(&mut *tx)
+        .await?;
     // A statement of its own after the lock: it sees what the host that held the lock before has done.
-    if !ours
-        || due(&mut tx, std::slice::from_ref(periodic))
-            .await?
-            .is_empty()
-    {
+    if !ours || due(&mut tx, std::slice::from_ref(periodic)).await?.is_empty() {
         return Ok(None);
     }
-    sqlx::query(
-        "insert into workhost.schedules (kind, dedup_key) values ($1, $2) on conflict do nothing",
-    )
-    .bind(&periodic.kind)
-    .bind(periodic.key())
-    .execute(&mut *tx)
-    .await?;
+    sqlx::query("insert into workhost.schedules (kind, dedup_key) values ($1, $2) on conflict do nothing")
+        .bind(&periodic.kind)
+        .bind(periodic.key())
+        .execute(&mut *tx)
+        .await?;
     let answers = enqueue_in(&mut tx, &[periodic.item()]).await?;
     tx.commit().await?;
     Ok(answers.into_iter().find_map(Enqueued::created))
@@ -71,8 +61,5 @@ async fn due(connection: &mut PgConnection, periodics: &[Periodic]) -> sqlx::Res
     .bind(periodics.iter().map(|periodic| micros(periodic.every)).collect::<Vec<_>>())
     .fetch_all(connection)
     .await?;
-    Ok(places
-        .into_iter()
-        .filter_map(|place| usize::try_from(place).ok())
-        .collect())
+    Ok(places.into_iter().filter_map(|place| usize::try_from(place).ok()).collect())
 }

@@ -13,7 +13,7 @@ const OLDEST_SERVER: i32 = 15;
 
 /// How long a statement waits for a row that somebody else has locked, unless it is patient. Short,
 /// since heartbeats and finishes of other items wait behind it.
-const LOCK_TIMEOUT: &str = "500ms";
+const LOCK_TIMEOUT: &str = "250ms";
 
 /// How the server is reached, and what holds on each connection.
 pub(super) fn server(url: &str, options: &ConnectOptions) -> Result<PgConnectOptions> {
@@ -50,24 +50,20 @@ pub(super) fn pool(server: &PgConnectOptions, options: &ConnectOptions) -> PgPoo
 /// A transaction that waits up to ten seconds for others' locks: for verbs whose caller would rather
 /// wait than be told to try again.
 pub(super) async fn patient(pool: &PgPool) -> sqlx::Result<Transaction<'static, Postgres>> {
-    pool.begin_with("begin; set local lock_timeout = '10s'")
-        .await
+    pool.begin_with("begin; set local lock_timeout = '10s'").await
 }
 
 /// Refuses servers that the statements are not written for.
 pub(super) async fn check_server(pool: &PgPool) -> Result<()> {
-    let (version, encoding): (i32, String) = sqlx::query_as(
-        "select current_setting('server_version_num')::integer, current_setting('server_encoding')",
-    )
-    .fetch_one(pool)
-    .await
-    .map_err(told)?;
+    let (version, encoding): (i32, String) =
+        sqlx::query_as("select current_setting('server_version_num')::integer, current_setting('server_encoding')")
+            .fetch_one(pool)
+            .await
+            .map_err(told)?;
     check_version(version)?;
     if encoding != "UTF8" {
         return Err(QueueError::Unusable {
-            reason: format!(
-                "the database has the encoding {encoding}: create one with encoding UTF8"
-            ),
+            reason: format!("the database has the encoding {encoding}: create one with encoding UTF8"),
         });
     }
     Ok(())
@@ -77,9 +73,7 @@ fn check_version(version: i32) -> Result<()> {
     let major = version / 10_000;
     if major < OLDEST_SERVER {
         return Err(QueueError::Unusable {
-            reason: format!(
-                "the server is PostgreSQL {major}: workhost needs {OLDEST_SERVER} or newer"
-            ),
+            reason: format!("the server is PostgreSQL {major}: workhost needs {OLDEST_SERVER} or newer"),
         });
     }
     Ok(())
@@ -87,9 +81,7 @@ fn check_version(version: i32) -> Result<()> {
 
 /// How much time is left until `deadline`; none once it has passed.
 pub(super) fn left(deadline: tokio::time::Instant) -> Option<Duration> {
-    deadline
-        .checked_duration_since(tokio::time::Instant::now())
-        .filter(|left| !left.is_zero())
+    deadline.checked_duration_since(tokio::time::Instant::now()).filter(|left| !left.is_zero())
 }
 
 #[cfg(test)]
@@ -100,19 +92,12 @@ mod tests {
     fn an_old_server_is_refused_by_name() {
         assert!(check_version(150_018).is_ok());
         let error = check_version(140_022).unwrap_err().to_string();
-        assert!(
-            error.contains("PostgreSQL 14: workhost needs 15"),
-            "{error}"
-        );
+        assert!(error.contains("PostgreSQL 14: workhost needs 15"), "{error}");
     }
 
     #[test]
     fn a_url_that_cannot_be_read_is_not_repeated() {
-        let error = server(
-            "postgres://u:s3cret@h:notaport/db",
-            &ConnectOptions::default(),
-        )
-        .unwrap_err();
+        let error = server("postgres://u:s3cret@h:notaport/db", &ConnectOptions::default()).unwrap_err();
         assert!(!error.to_string().contains("s3cret"), "{error}");
     }
 }

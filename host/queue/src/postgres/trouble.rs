@@ -36,15 +36,9 @@ pub(super) fn is_conflict(error: &sqlx::Error) -> bool {
 /// Whether the server answered, refusing the statement. Then the rows of a batch can be tried one by one.
 pub(super) fn is_refusal(error: &sqlx::Error) -> bool {
     // 57…: cancelled by a timeout, or the server is going down; 53…: it is out of something; 25006: read only.
-    error
-        .as_database_error()
-        .and_then(|error| error.code())
-        .is_some_and(|code| {
-            !code.starts_with("57")
-                && !code.starts_with("53")
-                && !code.starts_with("42")
-                && code != "25006"
-        })
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| {
+        !code.starts_with("57") && !code.starts_with("53") && !code.starts_with("42") && code != "25006"
+    })
 }
 
 /// Whether the schema or the table is not there.
@@ -53,10 +47,7 @@ pub(super) fn is_undefined(error: &sqlx::Error) -> bool {
 }
 
 fn is(error: &sqlx::Error, codes: &[&str]) -> bool {
-    error
-        .as_database_error()
-        .and_then(|error| error.code())
-        .is_some_and(|code| codes.contains(&&*code))
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| codes.contains(&&*code))
 }
 
 /// Turns the driver's error into advice. Neither the driver nor the server repeats passwords in its words.
@@ -70,9 +61,7 @@ pub(super) fn told(error: sqlx::Error) -> QueueError {
         };
     };
     let words = refused.message().to_owned();
-    let unusable = |mend: &str| QueueError::Unusable {
-        reason: format!("{words}: {mend}"),
-    };
+    let unusable = |mend: &str| QueueError::Unusable { reason: format!("{words}: {mend}") };
     match refused.code().as_deref() {
         // Undefined schema, table, column, function.
         Some("3F000" | "42P01" | "42703" | "42883") => {

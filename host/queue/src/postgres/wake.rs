@@ -26,11 +26,8 @@ pub(super) fn listen(server: PgConnectOptions, wake: Arc<Notify>) -> JoinSet<()>
 
 async fn listen_once(server: &PgConnectOptions, wake: &Notify) -> sqlx::Result<()> {
     // A pool of its own: the verbs' connections are never spent on listening.
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .max_lifetime(None)
-        .idle_timeout(None)
-        .connect_lazy_with(server.clone());
+    let pool =
+        PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None).connect_lazy_with(server.clone());
     let mut listener = PgListener::connect_with(&pool).await?;
     listener.listen("workhost").await?;
     // What was told before is unknown, so somebody must look.

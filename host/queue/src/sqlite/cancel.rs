@@ -7,10 +7,8 @@ use crate::{CancelAnswer, ItemId};
 
 pub(super) async fn cancel(writer: &SqlitePool, id: ItemId) -> sqlx::Result<CancelAnswer> {
     let mut tx = write(writer).await?;
-    let was: Option<String> = sqlx::query_scalar("select status from work_items where id = ?1")
-        .bind(id.0)
-        .fetch_optional(&mut *tx)
-        .await?;
+    let was: Option<String> =
+        sqlx::query_scalar("select status from work_items where id = ?1").bind(id.0).fetch_optional(&mut *tx).await?;
     sqlx::query(concat!(
         "update work_items
         set finished_at = iif(status = 'queued', ",

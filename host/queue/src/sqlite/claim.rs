@@ -18,12 +18,9 @@ pub(super) async fn claim(writer: &SqlitePool, request: &ClaimRequest) -> sqlx::
         found.extend(loose(&mut tx, kind, request.limit).await?);
     }
     found.sort_by_key(|&(id, _, _, priority, run_at)| (Reverse(priority), run_at, id));
-    let mut waiting = found
-        .into_iter()
-        .map(|(id, kind, scope, ..)| Candidate { id, kind, scope })
-        .collect();
+    let mut waiting = found.into_iter().map(|(id, kind, scope, ..)| Candidate { id, kind, scope }).collect();
     let mut claims = Vec::new();
-    for chosen in Choice::new(request).next(&mut waiting) {
+    for chosen in Choice::new(request, &[]).next(&mut waiting) {
         claims.push(take(&mut tx, request, &chosen).await?);
     }
     tx.commit().await?;
@@ -36,11 +33,7 @@ type Found = (i64, String, Option<String>, i32, i64);
 
 /// Of each scope that is not busy the head: the first due item among the kinds that this host claims.
 async fn heads(tx: &mut SqliteConnection, request: &ClaimRequest) -> sqlx::Result<Vec<Found>> {
-    let kinds: Vec<&str> = request
-        .kinds
-        .iter()
-        .map(|kind| kind.kind.as_str())
-        .collect();
+    let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.kind.as_str()).collect();
     sqlx::query_as(concat!(
         "with recursive waiting (scope) as (
             -- Hops through the index from each scope to the next, whatever waits in them.
@@ -78,11 +71,7 @@ async fn heads(tx: &mut SqliteConnection, request: &ClaimRequest) -> sqlx::Resul
 }
 
 /// The first due items of a kind that have no scope, as many as the host has room for.
-async fn loose(
-    tx: &mut SqliteConnection,
-    kind: &KindSlots,
-    limit: u32,
-) -> sqlx::Result<Vec<Found>> {
+async fn loose(tx: &mut SqliteConnection, kind: &KindSlots, limit: u32) -> sqlx::Result<Vec<Found>> {
     sqlx::query_as(concat!(
         "select id, kind, scope, priority, run_at from work_items
         where status = 'queued' and scope is null and kind = ?1 and run_at <= ",
@@ -97,16 +86,8 @@ async fn loose(
 }
 
 /// Takes one item. The transaction holds the write lock, so it is as it was found.
-async fn take(
-    tx: &mut SqliteConnection,
-    request: &ClaimRequest,
-    chosen: &Candidate,
-) -> sqlx::Result<Claim> {
-    let digest = request
-        .kinds
-        .iter()
-        .find(|kind| kind.kind == chosen.kind)
-        .map(|kind| &kind.handler_digest);
+async fn take(tx: &mut SqliteConnection, request: &ClaimRequest, chosen: &Candidate) -> sqlx::Result<Claim> {
+    let digest = request.kinds.iter().find(|kind| kind.kind == chosen.kind).map(|kind| &kind.handler_digest);
     let row = sqlx::query(concat!(
         "update work_items
         set status = 'running', attempt = attempt + 1, host = ?2, handler_digest = ?3, ended_as = null,

@@ -17,21 +17,17 @@ pub(super) async fn enqueue(writer: &SqlitePool, items: &[NewItem]) -> sqlx::Res
 }
 
 /// Enqueues one item as part of a transaction.
-pub(super) async fn enqueue_in(
-    tx: &mut SqliteConnection,
-    item: &NewItem,
-) -> sqlx::Result<Enqueued> {
+pub(super) async fn enqueue_in(tx: &mut SqliteConnection, item: &NewItem) -> sqlx::Result<Enqueued> {
     if let Some(id) = insert(tx, item).await? {
         return Ok(Enqueued::Created(ItemId(id)));
     }
     // The transaction holds the write lock, so the item that was in the way is still queued.
-    let id: i64 = sqlx::query_scalar(
-        "select id from work_items where kind = ?1 and dedup_key = ?2 and status = 'queued'",
-    )
-    .bind(&item.kind)
-    .bind(&item.dedup_key)
-    .fetch_one(tx)
-    .await?;
+    let id: i64 =
+        sqlx::query_scalar("select id from work_items where kind = ?1 and dedup_key = ?2 and status = 'queued'")
+            .bind(&item.kind)
+            .bind(&item.dedup_key)
+            .fetch_one(tx)
+            .await?;
     Ok(Enqueued::Existing(ItemId(id)))
 }
 

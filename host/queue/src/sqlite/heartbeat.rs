@@ -23,16 +23,8 @@ pub(super) async fn heartbeat(
     Ok(pulses)
 }
 
-async fn extend(
-    tx: &mut SqliteConnection,
-    beat: &Beat,
-    lease: Duration,
-    limits: &Limits,
-) -> sqlx::Result<Pulse> {
-    let progress = beat
-        .progress
-        .as_ref()
-        .and_then(|progress| limits.progress(progress));
+async fn extend(tx: &mut SqliteConnection, beat: &Beat, lease: Duration, limits: &Limits) -> sqlx::Result<Pulse> {
+    let progress = beat.progress.as_ref().and_then(|progress| limits.progress(progress));
     let cancel_requested: Option<bool> = sqlx::query_scalar(concat!(
         "update work_items
         set lease_expires_at = ",

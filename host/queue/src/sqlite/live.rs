@@ -16,8 +16,7 @@ pub(super) struct Live(Mutex<HashMap<Fence, Instant>>);
 
 impl Live {
     pub(super) fn keep(&self, fences: impl IntoIterator<Item = Fence>, until: Instant) {
-        self.map()
-            .extend(fences.into_iter().map(|fence| (fence, until)));
+        self.map().extend(fences.into_iter().map(|fence| (fence, until)));
     }
 
     pub(super) fn forget(&self, fence: Fence) {

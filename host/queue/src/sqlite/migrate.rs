@@ -37,16 +37,9 @@ pub(super) async fn migrate(path: &Path, wait: Duration) -> Result<Migrated> {
     }
     tx.commit().await.map_err(told)?;
     connection.close().await.map_err(told)?;
-    let newest = pending
-        .iter()
-        .map(|migration| migration.version)
-        .chain(before.iter().map(|row| row.version))
-        .max();
+    let newest = pending.iter().map(|migration| migration.version).chain(before.iter().map(|row| row.version)).max();
     Ok(Migrated {
-        applied: pending
-            .iter()
-            .map(|migration| migration.name.to_owned())
-            .collect(),
+        applied: pending.iter().map(|migration| migration.name.to_owned()).collect(),
         version: newest.unwrap_or(0),
     })
 }
@@ -58,11 +51,9 @@ pub(super) async fn check(readers: &SqlitePool) -> Result<()> {
 
 /// What was applied so far; nothing in a file that workhost never saw.
 async fn applied(executor: impl Executor<'_, Database = Sqlite>) -> sqlx::Result<Vec<Applied>> {
-    let rows = sqlx::query(
-        "select version, name, checksum, oldest_binary from schema_migrations order by 1",
-    )
-    .fetch_all(executor)
-    .await;
+    let rows = sqlx::query("select version, name, checksum, oldest_binary from schema_migrations order by 1")
+        .fetch_all(executor)
+        .await;
     match rows {
         Ok(rows) => rows
             .iter()

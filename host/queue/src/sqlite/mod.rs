@@ -31,9 +31,8 @@ use tokio::time::Instant;
 
 use crate::ending::Ending;
 use crate::{
-    Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter,
-    Finish, ItemId, Migrated, NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result,
-    Serving, WorkItem,
+    Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish, ItemId, Migrated,
+    NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, WorkItem,
 };
 use live::Live;
 use trouble::told;
@@ -56,15 +55,7 @@ impl SqliteQueue {
         let (writer, readers) = session::pools(&path, &options).await?;
         let wake = Arc::new(Notify::new());
         let watch = wake::watch(writer.clone(), Arc::clone(&wake));
-        Ok(SqliteQueue {
-            path,
-            writer,
-            readers,
-            options,
-            wake,
-            live: Live::default(),
-            _watch: watch,
-        })
+        Ok(SqliteQueue { path, writer, readers, options, wake, live: Live::default(), _watch: watch })
     }
 }
 
@@ -96,27 +87,19 @@ impl Queue for SqliteQueue {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
-        self.options.limits.check_host(
-            &request.host,
-            request.kinds.iter().map(|kind| &kind.handler_digest),
-        )?;
+        self.options.limits.check_host(&request.host, request.kinds.iter().map(|kind| &kind.handler_digest))?;
         let asked = Instant::now();
         let claims = claim::claim(&self.writer, request).await.map_err(told)?;
-        self.live
-            .keep(claims.iter().map(Claim::fence), asked + request.lease);
+        self.live.keep(claims.iter().map(Claim::fence), asked + request.lease);
         Ok(claims)
     }
 
     async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {
         let asked = Instant::now();
-        let pulses = heartbeat::heartbeat(&self.writer, beats, lease, &self.options.limits)
-            .await
-            .map_err(told)?;
+        let pulses = heartbeat::heartbeat(&self.writer, beats, lease, &self.options.limits).await.map_err(told)?;
         for (beat, pulse) in beats.iter().zip(&pulses) {
             match pulse {
-                Pulse::Alive | Pulse::CancelRequested => {
-                    self.live.keep([beat.fence], asked + lease)
-                }
+                Pulse::Alive | Pulse::CancelRequested => self.live.keep([beat.fence], asked + lease),
                 Pulse::Lost => self.live.forget(beat.fence),
                 Pulse::Busy => {}
             }
@@ -125,10 +108,7 @@ impl Queue for SqliteQueue {
     }
 
     async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {
-        let endings: Vec<Ending> = finishes
-            .iter()
-            .map(|finish| Ending::new(finish, &self.options.limits))
-            .collect();
+        let endings: Vec<Ending> = finishes.iter().map(|finish| Ending::new(finish, &self.options.limits)).collect();
         let answers = finish::finish(&self.writer, &endings).await.map_err(told)?;
         for (finish, answer) in finishes.iter().zip(&answers) {
             if *answer != Recorded::Busy {
@@ -139,17 +119,13 @@ impl Queue for SqliteQueue {
     }
 
     async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>> {
-        recover::recover_expired(&self.writer, &self.live, max_stalls, limit)
-            .await
-            .map_err(told)
+        recover::recover_expired(&self.writer, &self.live, max_stalls, limit).await.map_err(told)
     }
 
     async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
         let items: Vec<NewItem> = periodics.iter().map(Periodic::item).collect();
         self.options.limits.check_new(&items)?;
-        let ids = schedule::enqueue_due(&self.readers, &self.writer, periodics)
-            .await
-            .map_err(told)?;
+        let ids = schedule::enqueue_due(&self.readers, &self.writer, periodics).await.map_err(told)?;
         if !ids.is_empty() {
             self.wake.notify_one();
         }
@@ -160,15 +136,8 @@ impl Queue for SqliteQueue {
         cancel::cancel(&self.writer, id).await.map_err(told)
     }
 
-    async fn delete_finished(
-        &self,
-        fence: Option<Fence>,
-        older_than: Duration,
-        limit: u32,
-    ) -> Result<Option<u64>> {
-        retention::delete_finished(&self.writer, fence, older_than, limit)
-            .await
-            .map_err(told)
+    async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>> {
+        retention::delete_finished(&self.writer, fence, older_than, limit).await.map_err(told)
     }
 
     async fn get(&self, id: ItemId) -> Result<Option<WorkItem>> {
@@ -176,9 +145,7 @@ impl Queue for SqliteQueue {
     }
 
     async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>> {
-        read::list(&self.readers, filter, self.options.limits.list_items)
-            .await
-            .map_err(told)
+        read::list(&self.readers, filter, self.options.limits.list_items).await.map_err(told)
     }
 
     async fn counts(&self) -> Result<Vec<Count>> {

@@ -19,10 +19,7 @@ pub(super) use columns;
 /// Reads an item from a row with [`columns`].
 pub(super) fn item(row: &SqliteRow) -> sqlx::Result<WorkItem> {
     let count = |name: &str| row.try_get::<u32, _>(name);
-    let json = |name: &str| {
-        row.try_get::<Option<String>, _>(name)
-            .map(|text| text.map(Json::stored))
-    };
+    let json = |name: &str| row.try_get::<Option<String>, _>(name).map(|text| text.map(Json::stored));
     let maybe = |name: &str| row.try_get::<Option<i64>, _>(name)?.map(moment).transpose();
     Ok(WorkItem {
         id: ItemId(row.try_get("id")?),
@@ -55,8 +52,7 @@ pub(super) fn item(row: &SqliteRow) -> sqlx::Result<WorkItem> {
 /// Reads the column `status`.
 pub(super) fn status(row: &SqliteRow) -> sqlx::Result<Status> {
     let word: &str = row.try_get("status")?;
-    word.parse()
-        .map_err(|error: String| sqlx::Error::Decode(error.into()))
+    word.parse().map_err(|error: String| sqlx::Error::Decode(error.into()))
 }
 
 fn moment(millis: i64) -> sqlx::Result<OffsetDateTime> {
@@ -65,27 +61,15 @@ fn moment(millis: i64) -> sqlx::Result<OffsetDateTime> {
 }
 
 pub(super) async fn get(readers: &SqlitePool, id: ItemId) -> sqlx::Result<Option<WorkItem>> {
-    let row = sqlx::query(concat!(
-        "select ",
-        columns!(),
-        " from work_items where id = ?1"
-    ))
-    .bind(id.0)
-    .fetch_optional(readers)
-    .await?;
+    let row = sqlx::query(concat!("select ", columns!(), " from work_items where id = ?1"))
+        .bind(id.0)
+        .fetch_optional(readers)
+        .await?;
     row.as_ref().map(item).transpose()
 }
 
-pub(super) async fn list(
-    readers: &SqlitePool,
-    filter: &Filter,
-    most: u32,
-) -> sqlx::Result<Vec<WorkItem>> {
-    let statuses: Vec<&str> = filter
-        .statuses
-        .iter()
-        .map(|status| status.as_str())
-        .collect();
+pub(super) async fn list(readers: &SqlitePool, filter: &Filter, most: u32) -> sqlx::Result<Vec<WorkItem>> {
+    let statuses: Vec<&str> = filter.statuses.iter().map(|status| status.as_str()).collect();
     let rows = sqlx::query(concat!(
         "select ",
         columns!(),
@@ -108,17 +92,14 @@ pub(super) async fn list(
 }
 
 pub(super) async fn counts(readers: &SqlitePool) -> sqlx::Result<Vec<Count>> {
-    let rows = sqlx::query("select kind, status, count(*) as count from work_items group by kind, status order by 1, 2")
-        .fetch_all(readers)
-        .await?;
+    let rows =
+        sqlx::query("select kind, status, count(*) as count from work_items group by kind, status order by 1, 2")
+            .fetch_all(readers)
+            .await?;
     rows.iter()
         .map(|row| {
             let count: i64 = row.try_get("count")?;
-            Ok(Count {
-                kind: row.try_get("kind")?,
-                status: status(row)?,
-                count: count.cast_unsigned(),
-            })
+            Ok(Count { kind: row.try_get("kind")?, status: status(row)?, count: count.cast_unsigned() })
         })
         .collect()
 }

@@ -54,21 +54,11 @@ async fn expired(tx: &mut SqliteConnection, most: i64) -> sqlx::Result<Vec<Fence
     .bind(most)
     .fetch_all(tx)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|(id, attempt)| Fence {
-            id: ItemId(id),
-            attempt,
-        })
-        .collect())
+    Ok(rows.into_iter().map(|(id, attempt)| Fence { id: ItemId(id), attempt }).collect())
 }
 
 /// Moves one item. The transaction holds the write lock, so it is as it was found.
-async fn recover(
-    tx: &mut SqliteConnection,
-    fence: Fence,
-    max_stalls: u32,
-) -> sqlx::Result<Recovered> {
+async fn recover(tx: &mut SqliteConnection, fence: Fence, max_stalls: u32) -> sqlx::Result<Recovered> {
     let row = sqlx::query(concat!(
         "with expired as (
             select w.id, w.kind, w.dedup_key,
@@ -112,9 +102,5 @@ async fn recover(
     .bind(number(max_stalls))
     .fetch_one(tx)
     .await?;
-    Ok(Recovered {
-        id: fence.id,
-        status: status(&row)?,
-        stalls: row.try_get("stalls")?,
-    })
+    Ok(Recovered { id: fence.id, status: status(&row)?, stalls: row.try_get("stalls")? })
 }

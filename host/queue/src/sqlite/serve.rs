@@ -13,25 +13,14 @@ pub(super) fn serve(path: &Path, host: &str) -> Result<Serving> {
     let mut name = OsString::from(path);
     name.push(".lock");
     let trouble = |error: std::io::Error| QueueError::Unusable {
-        reason: format!(
-            "the lock file {} cannot be used: {error}",
-            Path::new(&name).display()
-        ),
+        reason: format!("the lock file {} cannot be used: {error}", Path::new(&name).display()),
     };
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&name)
-        .map_err(trouble)?;
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&name).map_err(trouble)?;
     match file.try_lock() {
         Ok(()) => write_holder(&mut file, host).map_err(trouble)?,
         Err(TryLockError::WouldBlock) => {
-            return Err(QueueError::Held {
-                what: format!("the store {}", path.display()),
-                holder: holder(&mut file),
-            });
+            return Err(QueueError::Held { what: format!("the store {}", path.display()), holder: holder(&mut file) });
         }
         Err(TryLockError::Error(error)) => return Err(trouble(error)),
     }

@@ -25,22 +25,13 @@ pub(super) use now;
 
 /// The file of a URL, from what follows `sqlite://`. It is taken as it is written.
 pub(super) fn path(path: &str) -> Result<PathBuf> {
-    let refused = |reason: &str| {
-        Err(QueueError::Invalid {
-            field: "url",
-            reason: reason.to_owned(),
-        })
-    };
+    let refused = |reason: &str| Err(QueueError::Invalid { field: "url", reason: reason.to_owned() });
     match path {
-        "" => refused(
-            "sqlite:// lacks the path of a file, as in sqlite://workhost.db or sqlite:///var/lib/workhost.db",
-        ),
-        ":memory:" => {
-            refused("a queue in memory is not durable: expected the path of a file after sqlite://")
+        "" => {
+            refused("sqlite:// lacks the path of a file, as in sqlite://workhost.db or sqlite:///var/lib/workhost.db")
         }
-        _ if path.contains('?') => {
-            refused("sqlite:// takes no options: expected nothing but the path of a file")
-        }
+        ":memory:" => refused("a queue in memory is not durable: expected the path of a file after sqlite://"),
+        _ if path.contains('?') => refused("sqlite:// takes no options: expected nothing but the path of a file"),
         _ => Ok(PathBuf::from(path)),
     }
 }
@@ -61,19 +52,11 @@ pub(super) fn file(path: &Path, busy_timeout: Duration) -> SqliteConnectOptions 
 }
 
 /// The one connection that writes, and those that read. Creates the file if it is missing.
-pub(super) async fn pools(
-    path: &Path,
-    options: &ConnectOptions,
-) -> Result<(SqlitePool, SqlitePool)> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
+pub(super) async fn pools(path: &Path, options: &ConnectOptions) -> Result<(SqlitePool, SqlitePool)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(QueueError::Unusable {
-            reason: format!(
-                "the folder {} does not exist: create it, or mend the store's URL",
-                folder.display()
-            ),
+            reason: format!("the folder {} does not exist: create it, or mend the store's URL", folder.display()),
         });
     }
     let pool = |connections: u32| {
@@ -84,8 +67,7 @@ pub(super) async fn pools(
             .max_lifetime(None)
     };
     let writer = pool(1).connect_lazy_with(file(path, BUSY_TIMEOUT));
-    let readers =
-        pool(READERS).connect_lazy_with(file(path, BUSY_TIMEOUT).pragma("query_only", "on"));
+    let readers = pool(READERS).connect_lazy_with(file(path, BUSY_TIMEOUT).pragma("query_only", "on"));
     // Changing a new file to WAL fails at once while another process does the same, whatever the busy timeout.
     let mut tries = 0;
     while let Err(error) = writer.acquire().await {
@@ -114,10 +96,7 @@ mod tests {
 
     #[test]
     fn a_url_names_one_file() {
-        assert_eq!(
-            path("/var/lib/a b.db").unwrap(),
-            PathBuf::from("/var/lib/a b.db")
-        );
+        assert_eq!(path("/var/lib/a b.db").unwrap(), PathBuf::from("/var/lib/a b.db"));
         for odd in ["", ":memory:", "x.db?mode=rwc"] {
             assert!(path(odd).is_err(), "{odd}");
         }

@@ -17,9 +17,7 @@ pub(super) fn is_refusal(error: &sqlx::Error) -> bool {
 /// Whether a table is not there.
 pub(super) fn is_undefined(error: &sqlx::Error) -> bool {
     primary_code(error) == Some(1)
-        && error
-            .as_database_error()
-            .is_some_and(|error| error.message().starts_with("no such table"))
+        && error.as_database_error().is_some_and(|error| error.message().starts_with("no such table"))
 }
 
 fn primary_code(error: &sqlx::Error) -> Option<i32> {
@@ -34,9 +32,7 @@ pub(super) fn told(error: sqlx::Error) -> QueueError {
         sqlx::Error::Database(refused) => refused.message().to_owned(),
         other => other.to_string(),
     };
-    let unusable = |mend: &str| QueueError::Unusable {
-        reason: format!("{words}: {mend}"),
-    };
+    let unusable = |mend: &str| QueueError::Unusable { reason: format!("{words}: {mend}") };
     match primary_code(&error) {
         // SQLITE_ERROR with these words: the schema is missing, or is another.
         Some(1) if words.starts_with("no such") => {
@@ -45,9 +41,7 @@ pub(super) fn told(error: sqlx::Error) -> QueueError {
         // SQLITE_CORRUPT, SQLITE_NOTADB.
         Some(11 | 26) => unusable("mend the store's URL, or restore the file from a backup"),
         // SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_AUTH.
-        Some(3 | 8 | 14 | 23) => {
-            unusable("this user must be able to write the file and its folder")
-        }
+        Some(3 | 8 | 14 | 23) => unusable("this user must be able to write the file and its folder"),
         _ => QueueError::Unavailable { reason: words },
     }
 }

@@ -23,15 +23,9 @@ pub(super) fn watch(writer: SqlitePool, wake: Arc<Notify>) -> JoinSet<()> {
         let mut seen: Option<i64> = None;
         loop {
             ticks.tick().await;
-            match sqlx::query_scalar("pragma data_version")
-                .fetch_one(&writer)
-                .await
-            {
+            match sqlx::query_scalar("pragma data_version").fetch_one(&writer).await {
                 Ok(version) => {
-                    if seen
-                        .replace(version)
-                        .is_some_and(|before| before != version)
-                    {
+                    if seen.replace(version).is_some_and(|before| before != version) {
                         wake.notify_one();
                     }
                 }

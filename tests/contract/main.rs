@@ -1,0 +1,22 @@
+//! The contract of the queue: each behaviour stated once, and shown on every store.
+//!
+//! `cargo xtask test` runs it. By hand: `WORKHOST_TEST_POSTGRES=postgres://postgres@localhost/postgres
+//! cargo test --test contract`, with a private server on which each test makes a database of its own.
+
+mod cancel;
+mod claim;
+mod enqueue;
+mod fence;
+mod finish;
+mod heartbeat;
+mod migrate;
+mod read;
+mod recover;
+mod retention;
+mod schedule;
+mod scope;
+mod serve;
+mod store;
+mod superseded;
+mod text;
+mod wake;
