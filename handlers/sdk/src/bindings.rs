@@ -19,5 +19,6 @@ wit_bindgen::generate!({
     world: "workhost:sdk/guest",
     pub_export_macro: true,
     default_bindings_module: "$crate::bindings",
+    additional_derives: [PartialEq],
     generate_all,
 });

@@ -78,17 +78,12 @@ fn to_json(summary: &impl serde::Serialize) -> Result<Option<String>, Failure> {
     match serde_json::to_string(summary) {
         Ok(json) if json == "null" => Ok(None),
         Ok(json) => Ok(Some(json)),
-        Err(error) => Err(Failure::permanent(format!(
-            "the summary is not valid JSON: {error}"
-        ))),
+        Err(error) => Err(Failure::permanent(format!("the summary is not valid JSON: {error}"))),
     }
 }
 
 impl From<Failure> for WitFailure {
     fn from(failure: Failure) -> Self {
-        WitFailure {
-            message: failure.message,
-            permanent: failure.permanent,
-        }
+        WitFailure { message: failure.message, permanent: failure.permanent }
     }
 }

@@ -16,18 +16,12 @@ pub struct Failure {
 impl Failure {
     /// A failure that another attempt may not meet.
     pub fn new(message: impl Into<String>) -> Self {
-        Failure {
-            message: message.into(),
-            permanent: false,
-        }
+        Failure { message: message.into(), permanent: false }
     }
 
     /// A failure that each further attempt would meet too.
     pub fn permanent(message: impl Into<String>) -> Self {
-        Failure {
-            message: message.into(),
-            permanent: true,
-        }
+        Failure { message: message.into(), permanent: true }
     }
 }
 
@@ -51,9 +45,6 @@ impl From<&str> for Failure {
 
 impl From<sql::Error> for Failure {
     fn from(error: sql::Error) -> Self {
-        Failure {
-            message: error.to_string(),
-            permanent: error.is_permanent(),
-        }
+        Failure { message: error.to_string(), permanent: error.is_permanent() }
     }
 }

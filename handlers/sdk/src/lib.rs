@@ -75,8 +75,6 @@ pub use work::Work;
 /// What [`export_handlers!`] needs in the crate that calls it. Not for people.
 #[doc(hidden)]
 pub mod __export {
-    pub use crate::bindings::exports::workhost::handler::handler::{
-        Ending, Failure, Guest, KindDescription, WorkItem,
-    };
+    pub use crate::bindings::exports::workhost::handler::handler::{Ending, Failure, Guest, KindDescription, WorkItem};
     pub use crate::export::{describe, run, unknown_kind};
 }

@@ -29,9 +29,6 @@ pub fn error(message: &str, fields: &[Field<'_>]) {
 }
 
 fn line(level: Level, message: &str, fields: &[Field<'_>]) {
-    let fields: Vec<_> = fields
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), value.to_string()))
-        .collect();
+    let fields: Vec<_> = fields.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect();
     host::log(level, message, &fields);
 }

@@ -16,10 +16,7 @@ pub(crate) struct Throttle {
 impl Throttle {
     /// Whether a snapshot is due at this time; if so, the interval starts anew.
     pub(crate) fn due(&self, now: Instant) -> bool {
-        let due = self
-            .last
-            .get()
-            .is_none_or(|last| now.duration_since(last) >= INTERVAL);
+        let due = self.last.get().is_none_or(|last| now.duration_since(last) >= INTERVAL);
         if due {
             self.last.set(Some(now));
         }
@@ -36,9 +33,6 @@ mod tests {
         let start = Instant::now();
         let throttle = Throttle::default();
         let due = |ms| throttle.due(start + Duration::from_millis(ms));
-        assert_eq!(
-            [due(0), due(1), due(249), due(250), due(499), due(500)],
-            [true, false, false, true, false, true]
-        );
+        assert_eq!([due(0), due(1), due(249), due(250), due(499), due(500)], [true, false, false, true, false, true]);
     }
 }

@@ -36,10 +36,7 @@ pub enum Error {
 impl Error {
     /// Whether the same statement would meet the same error again.
     pub fn is_permanent(&self) -> bool {
-        matches!(
-            self,
-            Error::NotGranted(_) | Error::Invalid(_) | Error::TooLarge(_)
-        )
+        matches!(self, Error::NotGranted(_) | Error::Invalid(_) | Error::TooLarge(_))
     }
 }
 

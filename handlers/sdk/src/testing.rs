@@ -20,6 +20,8 @@
 //! ```
 
 pub(crate) mod calls;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 
 use serde_json::Value as Json;
 
@@ -76,19 +78,13 @@ impl Host {
     }
 
     /// Grants all statements that change rows, and answers how many rows each changed.
-    pub fn execute(
-        mut self,
-        answer: impl FnMut(&str, &[Value]) -> Result<u64, Error> + 'static,
-    ) -> Self {
+    pub fn execute(mut self, answer: impl FnMut(&str, &[Value]) -> Result<u64, Error> + 'static) -> Self {
         self.execute = Some(Box::new(answer));
         self
     }
 
     /// Grants all queries, and answers their rows.
-    pub fn query(
-        mut self,
-        answer: impl FnMut(&str, &[Value]) -> Result<Rows, Error> + 'static,
-    ) -> Self {
+    pub fn query(mut self, answer: impl FnMut(&str, &[Value]) -> Result<Rows, Error> + 'static) -> Self {
         self.query = Some(Box::new(answer));
         self
     }
@@ -122,21 +118,12 @@ impl Host {
         let ending = match ending {
             Ok(WitEnding::Done(summary)) => Ok(Ending::Done(json(summary))),
             Ok(WitEnding::Stopped(summary)) => Ok(Ending::Stopped(json(summary))),
-            Err(failure) => Err(Failure {
-                message: failure.message,
-                permanent: failure.permanent,
-            }),
+            Err(failure) => Err(Failure { message: failure.message, permanent: failure.permanent }),
         };
-        Ran {
-            ending,
-            progress: host.progress,
-            log: host.log,
-        }
+        Ran { ending, progress: host.progress, log: host.log }
     }
 }
 
 fn json(summary: Option<String>) -> Json {
-    summary.map_or(Json::Null, |text| {
-        serde_json::from_str(&text).expect("this crate wrote the text as JSON")
-    })
+    summary.map_or(Json::Null, |text| serde_json::from_str(&text).expect("this crate wrote the text as JSON"))
 }

@@ -19,19 +19,8 @@ pub struct Work {
 }
 
 impl Work {
-    pub(crate) fn new(
-        id: u64,
-        attempt: u32,
-        scope: Option<String>,
-        resume_from: Option<String>,
-    ) -> Self {
-        Work {
-            id,
-            attempt,
-            scope,
-            resume_from,
-            throttle: Throttle::default(),
-        }
+    pub(crate) fn new(id: u64, attempt: u32, scope: Option<String>, resume_from: Option<String>) -> Self {
+        Work { id, attempt, scope, resume_from, throttle: Throttle::default() }
     }
 
     /// The item's number, the same for all its attempts.
@@ -55,10 +44,7 @@ impl Work {
         let snapshot = self.resume_from.as_deref()?;
         let parsed = serde_json::from_str(snapshot);
         if parsed.is_err() {
-            log::warn(
-                "the progress of an earlier attempt has another shape: starting over",
-                &[],
-            );
+            log::warn("the progress of an earlier attempt has another shape: starting over", &[]);
         }
         parsed.ok()
     }

@@ -27,15 +27,7 @@ macro_rules! held_by {
     };
 }
 
-held_by!(
-    Boolean(bool),
-    Integer(i64),
-    Integer(i32),
-    Integer(u32),
-    Float(f64),
-    Text(String),
-    Bytes(Vec<u8>)
-);
+held_by!(Boolean(bool), Integer(i64), Integer(i32), Integer(u32), Float(f64), Text(String), Bytes(Vec<u8>));
 
 /// A Rust type that a column can be read as.
 pub trait FromValue: Sized {
@@ -119,14 +111,8 @@ mod tests {
         assert_eq!(u32::from_value(&Value::from(7_u32)), Some(7));
         assert_eq!(String::from_value(&Value::from("a")), Some("a".to_owned()));
         assert_eq!(Timestamp::from_value(&Value::from(time)), Some(time));
-        assert_eq!(
-            Option::<bool>::from_value(&Value::from(None::<bool>)),
-            Some(None)
-        );
-        assert_eq!(
-            Option::<bool>::from_value(&Value::from(Some(true))),
-            Some(Some(true))
-        );
+        assert_eq!(Option::<bool>::from_value(&Value::from(None::<bool>)), Some(None));
+        assert_eq!(Option::<bool>::from_value(&Value::from(Some(true))), Some(Some(true)));
     }
 
     #[test]

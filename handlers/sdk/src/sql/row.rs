@@ -15,13 +15,7 @@ pub struct Row {
 impl Row {
     pub(super) fn all(rows: Rows) -> Vec<Row> {
         let columns: Rc<[String]> = rows.columns.into();
-        rows.rows
-            .into_iter()
-            .map(|values| Row {
-                columns: Rc::clone(&columns),
-                values,
-            })
-            .collect()
+        rows.rows.into_iter().map(|values| Row { columns: Rc::clone(&columns), values }).collect()
     }
 
     /// The value in a column, as a Rust type; `Option` takes null.
@@ -29,11 +23,9 @@ impl Row {
     /// # Errors
     /// [`Error::Invalid`] names the column if there is none of this name or its value is no such type.
     pub fn get<T: FromValue>(&self, column: &str) -> Result<T, Error> {
-        self.value(column).and_then(T::from_value).ok_or_else(|| {
-            Error::Invalid(format!(
-                "the query answers no column `{column}` of the wanted type"
-            ))
-        })
+        self.value(column)
+            .and_then(T::from_value)
+            .ok_or_else(|| Error::Invalid(format!("the query answers no column `{column}` of the wanted type")))
     }
 
     /// The value in a column as the database gave it.

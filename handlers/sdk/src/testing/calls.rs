@@ -21,12 +21,7 @@ pub(super) fn answered_by<T>(host: Host, code: impl FnOnce() -> T) -> (T, Host) 
 }
 
 fn with<T>(call: impl FnOnce(&mut Host) -> T) -> T {
-    CURRENT.with_borrow_mut(|host| {
-        call(
-            host.as_mut()
-                .expect("a handler calls its host inside of `Host::run`"),
-        )
-    })
+    CURRENT.with_borrow_mut(|host| call(host.as_mut().expect("a handler calls its host inside of `Host::run`")))
 }
 
 pub(crate) fn log(_level: Level, message: &str, _fields: &[(String, String)]) {
@@ -52,9 +47,7 @@ pub(crate) fn delete_finished(older_than_days: u32) -> Result<u64, String> {
 pub(crate) fn execute(statement: &str, params: &[Value]) -> Result<u64, SqlError> {
     with(|host| match &mut host.execute {
         Some(answer) => answer(statement, params).map_err(SqlError::from),
-        None => Err(SqlError::NotGranted(format!(
-            "statement `{statement}` is not granted"
-        ))),
+        None => Err(SqlError::NotGranted(format!("statement `{statement}` is not granted"))),
     })
 }
 
@@ -64,9 +57,7 @@ pub(crate) fn query(statement: &str, params: &[Value]) -> Result<Rows, SqlError>
             let (columns, rows) = answer(statement, params)?;
             Ok(Rows { columns, rows })
         }
-        None => Err(SqlError::NotGranted(format!(
-            "statement `{statement}` is not granted"
-        ))),
+        None => Err(SqlError::NotGranted(format!("statement `{statement}` is not granted"))),
     })
 }
 
