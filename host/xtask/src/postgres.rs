@@ -1,5 +1,7 @@
 //! A PostgreSQL of the tests' own: programs found or fetched, a server that lives as long as the run.
 
+mod account;
+mod debian;
 mod leftover;
 mod programs;
 mod server;

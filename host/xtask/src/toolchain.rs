@@ -3,6 +3,7 @@
 //! Three ways, tried in this order: the active compiler can do it already; rustup adds the target;
 //! Debian's packages are unpacked privately. Only the last one keeps something in the cache.
 
+mod borrowed;
 mod debian;
 mod rustup;
 mod smoke;

@@ -4,11 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use crate::apt::{self, Apt};
-use crate::cache::Locked;
-use crate::process::{find, folders_on_path, is_program, read, say};
+use super::debian;
+use crate::process::{find, folders_on_path, is_program, read};
 
 /// The oldest major version that workhost supports.
 const OLDEST: u32 = 15;
@@ -32,7 +31,7 @@ impl Programs {
         if let Some(found) = newest(&candidates()) {
             return Ok(found);
         }
-        fetched().with_context(|| {
+        debian::programs().with_context(|| {
             format!(
                 "the tests need the programs of PostgreSQL {OLDEST} or newer (`initdb` and `postgres`), and found none\n\
                  hint: install them (Debian, Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; \
@@ -100,8 +99,8 @@ fn newest(folders: &[PathBuf]) -> Option<Programs> {
 }
 
 /// The programs in a folder, if they start and are new enough.
-fn usable(folder: &Path, libraries: Option<PathBuf>) -> Option<Programs> {
-    if !["initdb", "postgres"].iter().all(|program| is_program(&folder.join(program))) {
+pub(super) fn usable(folder: &Path, libraries: Option<PathBuf>) -> Option<Programs> {
+    if !is_program(&folder.join("initdb")) {
         return None;
     }
     // `initdb` looks for `postgres` beside itself, and a link in /usr/local/bin has other neighbours.
@@ -115,54 +114,6 @@ fn usable(folder: &Path, libraries: Option<PathBuf>) -> Option<Programs> {
 fn major(version: &str) -> Option<u32> {
     let number = version.strip_prefix("postgres (PostgreSQL) ")?;
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
-/// Debian's packages, unpacked once.
-fn fetched() -> Result<Programs> {
-    let cache = Locked::open("postgresql")?;
-    let finished = cache.folder().join("debian");
-    if let Some(programs) = unpacked(&finished) {
-        return Ok(programs);
-    }
-    let sources = apt::machine_sources()?;
-    say("fetching PostgreSQL from Debian's archives (once; nothing is installed)");
-    let workshop = cache.workshop()?;
-    let apt = Apt::new(&workshop.path().join("apt"), &sources)?;
-    let depends = apt.depends("postgresql")?;
-    let server = depends
-        .into_iter()
-        .find(|name| name.starts_with("postgresql-"))
-        .context("Debian's `postgresql` depends on no version")?;
-    // LLVM serves compiled queries alone, which the tests turn off, and is most of the download.
-    let mut wanted = apt.missing_for(&server)?;
-    wanted.retain(|package| *package == server || (package.starts_with("lib") && !package.starts_with("libllvm")));
-    if !wanted.contains(&server) {
-        bail!("{server} is installed on this machine, but does not start");
-    }
-    let system = workshop.path().join("system");
-    fs::create_dir(&system)?;
-    for package in apt.download(&wanted)? {
-        apt::unpack(&package, &system, &["--exclude=./usr/share/doc", "--exclude=./usr/share/man"])?;
-    }
-    open_to_all(workshop.path())?;
-    if finished.exists() {
-        fs::rename(&finished, workshop.path().join("old"))?;
-    }
-    fs::rename(&system, &finished)?;
-    unpacked(&finished).context("Debian's PostgreSQL does not start here")
-}
-
-/// The server runs as another user where we are root.
-fn open_to_all(folder: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Ok(fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?)
-}
-
-fn unpacked(system: &Path) -> Option<Programs> {
-    let versions = fs::read_dir(system.join("usr/lib/postgresql")).ok()?;
-    let libraries = fs::read_dir(system.join("usr/lib")).ok()?.flatten().map(|entry| entry.path());
-    let libraries = libraries.into_iter().find(|folder| folder.to_string_lossy().ends_with("-linux-gnu"))?;
-    versions.flatten().find_map(|version| usable(&version.path().join("bin"), Some(libraries.clone())))
 }
 
 #[cfg(test)]

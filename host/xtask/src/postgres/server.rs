@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rand::distr::{Alphanumeric, SampleString as _};
 
+use super::account::Account;
 use super::{Programs, leftover};
 use crate::process::{read, say};
 
@@ -157,41 +157,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // Usually gone already: the guardian removes it.
         let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-/// The account that a server runs as, because PostgreSQL refuses root. `None`: our own.
-#[derive(Clone, Copy)]
-struct Account(Option<(u32, u32)>);
-
-impl Account {
-    fn for_server() -> Result<Self> {
-        let id = |option: &str, user: &[&str]| -> Result<u32> {
-            Ok(read(Command::new("id").arg(option).args(user))?.parse()?)
-        };
-        if id("-u", &[])? != 0 {
-            return Ok(Self(None));
-        }
-        for user in ["postgres", "nobody"] {
-            if let (Ok(uid), Ok(gid)) = (id("-u", &[user]), id("-g", &[user])) {
-                return Ok(Self(Some((uid, gid))));
-            }
-        }
-        bail!(
-            "PostgreSQL does not run as root, and there is neither a user `postgres` nor `nobody`\nhint: run the tests as an ordinary user"
-        )
-    }
-
-    /// Makes a command run as this account.
-    fn take_on(self, command: &mut Command) {
-        if let Some((uid, gid)) = self.0 {
-            command.uid(uid).gid(gid);
-        }
-    }
-
-    fn own(self, path: &Path) -> Result<()> {
-        let (uid, gid) = self.0.unzip();
-        chown(path, uid, gid).with_context(|| format!("cannot hand {} to the server's account", path.display()))
     }
 }
 

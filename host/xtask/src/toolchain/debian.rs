@@ -15,13 +15,14 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::borrowed::Borrowed;
 use super::{TARGET, smoke, standard_library, sysroot};
 use crate::apt::{self, Apt, Source};
 use crate::cache::Locked;
 use crate::process::{is_program, read, say};
 
 /// What this is written for and tested on.
-const HOST: &str = "x86_64-unknown-linux-gnu";
+pub(super) const HOST: &str = "x86_64-unknown-linux-gnu";
 
 /// The finished toolchain's folder, and the file in it that tells what it consists of.
 const FINISHED: &str = "debian";
@@ -67,41 +68,6 @@ fn is_whole(finished: &Path) -> bool {
         && is_program(&linker)
         && read(Command::new(finished.join("bin/cargo")).arg("--version")).is_ok()
         && read(Command::new(finished.join("bin/rustc")).arg("--version")).is_ok()
-}
-
-/// The programs that Debian has not, or not in a version that fits: they are linked to, not copied,
-/// because they load libraries of the toolchain they belong to.
-struct Borrowed {
-    toolchain: PathBuf,
-}
-
-impl Borrowed {
-    fn find() -> Result<Self> {
-        let mut candidates: Vec<PathBuf> = sysroot::active().into_iter().collect();
-        let rustup =
-            std::env::var_os("RUSTUP_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".rustup")));
-        if let Some(entries) = rustup.and_then(|home| fs::read_dir(home.join("toolchains")).ok()) {
-            candidates.extend(entries.flatten().map(|entry| entry.path()));
-        }
-        candidates
-            .into_iter()
-            .map(|toolchain| Self { toolchain })
-            .find(|found| {
-                let linkers = ["rust-lld", "wasm-component-ld"];
-                is_program(&found.cargo()) && linkers.iter().all(|linker| is_program(&found.programs().join(linker)))
-            })
-            .context(
-                "no installed toolchain has `cargo`, `rust-lld` and `wasm-component-ld`; rustup's own toolchains do",
-            )
-    }
-
-    fn cargo(&self) -> PathBuf {
-        self.toolchain.join("bin/cargo")
-    }
-
-    fn programs(&self) -> PathBuf {
-        self.toolchain.join("lib/rustlib").join(HOST).join("bin")
-    }
 }
 
 /// The packages, unpacked side by side as on a system.

@@ -1,0 +1,63 @@
+//! Debian's PostgreSQL, unpacked into the cache: nothing is installed, so no cluster of Debian's is
+//! made, and root is not needed.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::programs::{Programs, usable};
+use crate::apt::{self, Apt};
+use crate::cache::Locked;
+use crate::process::say;
+
+/// The server that Debian's release has, unpacked once.
+///
+/// # Errors
+/// When this is no Debian, or its archives are out of reach.
+pub(super) fn programs() -> Result<Programs> {
+    let cache = Locked::open("postgresql")?;
+    let finished = cache.folder().join("debian");
+    if let Some(programs) = unpacked(&finished) {
+        return Ok(programs);
+    }
+    let sources = apt::machine_sources()?;
+    say("fetching PostgreSQL from Debian's archives (once; nothing is installed)");
+    let workshop = cache.workshop()?;
+    let apt = Apt::new(&workshop.path().join("apt"), &sources)?;
+    let depends = apt.depends("postgresql")?;
+    let server = depends
+        .into_iter()
+        .find(|name| name.starts_with("postgresql-"))
+        .context("Debian's `postgresql` depends on no version")?;
+    // LLVM serves compiled queries alone, which the tests turn off, and is most of the download.
+    let mut wanted = apt.missing_for(&server)?;
+    wanted.retain(|package| *package == server || (package.starts_with("lib") && !package.starts_with("libllvm")));
+    if !wanted.contains(&server) {
+        bail!("{server} is installed on this machine, but does not start");
+    }
+    let system = workshop.path().join("system");
+    fs::create_dir(&system)?;
+    for package in apt.download(&wanted)? {
+        apt::unpack(&package, &system, &["--exclude=./usr/share/doc", "--exclude=./usr/share/man"])?;
+    }
+    open_to_all(workshop.path())?;
+    if finished.exists() {
+        fs::rename(&finished, workshop.path().join("old"))?;
+    }
+    fs::rename(&system, &finished)?;
+    unpacked(&finished).context("Debian's PostgreSQL does not start here")
+}
+
+/// The server runs as another user where we are root.
+fn open_to_all(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Ok(fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?)
+}
+
+fn unpacked(system: &Path) -> Option<Programs> {
+    let versions = fs::read_dir(system.join("usr/lib/postgresql")).ok()?;
+    let libraries = fs::read_dir(system.join("usr/lib")).ok()?.flatten().map(|entry| entry.path());
+    let libraries = libraries.into_iter().find(|folder| folder.to_string_lossy().ends_with("-linux-gnu"))?;
+    versions.flatten().find_map(|version| usable(&version.path().join("bin"), Some(libraries.clone())))
+}
