@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::say;
+use crate::process::{is_root, say};
 
 /// A folder below the user's cache that one process at a time may fill.
 ///
@@ -21,7 +21,19 @@ impl Locked {
     /// # Errors
     /// When no cache folder is known, or it cannot be written.
     pub(crate) fn open(name: &str) -> Result<Self> {
-        let folder = root()?.join(name);
+        Self::open_at(root()?.join(name))
+    }
+
+    /// As [`Locked::open`], for what another account has to reach: root's own folder is closed to
+    /// everyone else, so that root keeps such things in the system's cache.
+    ///
+    /// # Errors
+    /// As [`Locked::open`].
+    pub(crate) fn open_for_all(name: &str) -> Result<Self> {
+        if is_root()? { Self::open_at(Path::new("/var/cache/workhost").join(name)) } else { Self::open(name) }
+    }
+
+    fn open_at(folder: PathBuf) -> Result<Self> {
         fs::create_dir_all(&folder).with_context(|| format!("cannot create the cache folder {}", folder.display()))?;
         let lock = File::create(folder.join("lock"))
             .with_context(|| format!("cannot write into the cache folder {}", folder.display()))?;

@@ -13,6 +13,7 @@ mod apt;
 mod architecture;
 mod cache;
 mod check;
+mod demo;
 mod handlers;
 mod hooks;
 mod libtest;
@@ -37,6 +38,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  cargo xtask demo                      real handlers at work, from a durable queue
   cargo xtask test                      run every test, on both stores
   cargo xtask test --suite unit claim   unit tests whose name contains `claim`
   cargo xtask handlers                  build the components into target/components
@@ -45,6 +47,7 @@ Examples:
 
 #[derive(Subcommand)]
 enum Task {
+    Demo(demo::Args),
     Toolchain(toolchain::Args),
     Handlers(handlers::Args),
     Test(test::Args),
@@ -54,6 +57,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Task::Demo(args) => demo::run(&args),
         Task::Toolchain(args) => toolchain::run(&args),
         Task::Handlers(args) => handlers::run(&args),
         Task::Test(args) => test::run(&args),

@@ -94,6 +94,14 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
+/// Whether we run as root.
+///
+/// # Errors
+/// When the system does not tell.
+pub(crate) fn is_root() -> Result<bool> {
+    Ok(read(Command::new("id").arg("-u"))? == "0")
+}
+
 /// Where a program lies on the `PATH`, if it does.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     folders_on_path().into_iter().map(|folder| folder.join(program)).find(|file| is_program(file))

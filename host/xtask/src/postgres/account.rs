@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::read;
+use crate::process::{is_root, read};
 
 /// The account that a server runs as, because PostgreSQL refuses root. `None`: our own.
 #[derive(Clone, Copy)]
@@ -19,14 +19,13 @@ impl Account {
     /// # Errors
     /// When we are root, and there is no account with less power.
     pub(super) fn for_server() -> Result<Self> {
-        let id = |option: &str, user: &[&str]| -> Result<u32> {
-            Ok(read(Command::new("id").arg(option).args(user))?.parse()?)
-        };
-        if id("-u", &[])? != 0 {
+        if !is_root()? {
             return Ok(Self(None));
         }
+        let id =
+            |option: &str, user: &str| -> Result<u32> { Ok(read(Command::new("id").args([option, user]))?.parse()?) };
         for user in ["postgres", "nobody"] {
-            if let (Ok(uid), Ok(gid)) = (id("-u", &[user]), id("-g", &[user])) {
+            if let (Ok(uid), Ok(gid)) = (id("-u", user), id("-g", user)) {
                 return Ok(Self(Some((uid, gid))));
             }
         }

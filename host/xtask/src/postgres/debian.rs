@@ -16,7 +16,7 @@ use crate::process::say;
 /// # Errors
 /// When this is no Debian, or its archives are out of reach.
 pub(super) fn programs() -> Result<Programs> {
-    let cache = Locked::open("postgresql")?;
+    let cache = Locked::open_for_all("postgresql")?;
     let finished = cache.folder().join("debian");
     if let Some(programs) = unpacked(&finished) {
         return Ok(programs);
@@ -41,18 +41,11 @@ pub(super) fn programs() -> Result<Programs> {
     for package in apt.download(&wanted)? {
         apt::unpack(&package, &system, &["--exclude=./usr/share/doc", "--exclude=./usr/share/man"])?;
     }
-    open_to_all(workshop.path())?;
     if finished.exists() {
         fs::rename(&finished, workshop.path().join("old"))?;
     }
     fs::rename(&system, &finished)?;
     unpacked(&finished).context("Debian's PostgreSQL does not start here")
-}
-
-/// The server runs as another user where we are root.
-fn open_to_all(folder: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Ok(fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?)
 }
 
 fn unpacked(system: &Path) -> Option<Programs> {

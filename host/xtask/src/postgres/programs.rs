@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 
 use super::debian;
 use crate::process::{find, folders_on_path, is_program, read};
@@ -31,12 +31,12 @@ impl Programs {
         if let Some(found) = newest(&candidates()) {
             return Ok(found);
         }
-        debian::programs().with_context(|| {
-            format!(
-                "the tests need the programs of PostgreSQL {OLDEST} or newer (`initdb` and `postgres`), and found none\n\
+        debian::programs().map_err(|error| {
+            anyhow!(
+                "the tests need the programs of PostgreSQL {OLDEST} or newer (`initdb` and `postgres`); there are none, \
+                 and they could not be fetched: {error:#}\n\
                  hint: install them (Debian, Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; \
-                 macOS: brew install postgresql@17), or put their folder on the PATH\n\
-                 why they were not fetched"
+                 macOS: brew install postgresql@17), or put their folder on the PATH"
             )
         })
     }
