@@ -89,19 +89,8 @@ contract! {
     }
 
     async fn one_bad_row_harms_no_other(store) {
-        let refuse = match store.engine {
-            crate::store::Engine::Postgres => "
-                create function refuse() returns trigger language plpgsql as $$ begin
-                    if new.kind = 'bad' and new.status <> 'running' then raise exception 'refused'; end if;
-                    return new;
-                end $$;
-                create trigger refuse before update on work_items for each row execute function refuse()",
-            crate::store::Engine::Sqlite => "
-                create trigger refuse before update on work_items when new.kind = 'bad' and new.status <> 'running'
-                begin select raise(abort, 'refused'); end",
-        };
         let claims = [store.running(new("a")).await, store.running(new("bad")).await, store.running(new("a")).await];
-        store.sql(refuse).await;
+        store.refuse_updates_of("bad").await;
         let finishes = claims.each_ref().map(|claim| Finish {
             fence: claim.fence(),
             outcome: Outcome::Succeeded(None),
@@ -110,11 +99,7 @@ contract! {
         let answers = store.queue.finish(&finishes).await.unwrap();
         assert_eq!(answers, [Recorded::Recorded, Recorded::Busy, Recorded::Recorded]);
         assert_eq!(store.get(claims[1].item.id).await.status, Status::Running);
-        let drop = match store.engine {
-            crate::store::Engine::Postgres => "drop trigger refuse on work_items",
-            crate::store::Engine::Sqlite => "drop trigger refuse",
-        };
-        store.sql(drop).await;
+        store.refuse_no_more().await;
         assert_eq!(store.queue.finish(&finishes).await.unwrap(), [Recorded::Recorded; 3]);
     }
 }

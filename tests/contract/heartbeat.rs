@@ -59,6 +59,17 @@ contract! {
     }
 }
 
+contract! {
+    async fn a_row_that_cannot_be_written_harms_no_other(store) {
+        let claims = [store.running(new("a")).await, store.running(new("bad")).await, store.running(new("a")).await];
+        store.refuse_updates_of("bad").await;
+        let beats = claims.each_ref().map(|claim| beat(claim.fence(), Some("1")));
+        let pulses = store.queue.heartbeat(&beats, LEASE).await.unwrap();
+        assert_eq!(pulses, [Pulse::Alive, Pulse::Busy, Pulse::Alive]);
+        assert_eq!(store.get(claims[2].item.id).await.progress.unwrap().as_str(), "1");
+    }
+}
+
 contract_on! { Postgres:
     async fn a_locked_row_is_busy_and_delays_no_other(store) {
         store.queue.enqueue(&[new("a"), new("a"), new("a")]).await.unwrap();

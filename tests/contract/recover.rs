@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use workhost_queue::{Beat, Recovered, Status};
 
-use crate::store::{Engine, LEASE, TestStore, ask, contract, contract_on, json, new};
+use crate::store::{LEASE, TestStore, ask, contract, contract_on, json, new};
 
 /// Lets items run out of their lease, claimed by a host that is gone.
 async fn abandoned(store: &TestStore, kinds: &[&str]) -> Vec<workhost_queue::ItemId> {
@@ -77,18 +77,7 @@ contract! {
 
     async fn rows_that_cannot_be_moved_keep_no_other_from_moving(store) {
         let ids = abandoned(&store, &["bad", "bad", "bad", "a", "a"]).await;
-        let refuse = match store.engine {
-            Engine::Postgres => "
-                create function refuse() returns trigger language plpgsql as $$ begin
-                    if new.kind = 'bad' then raise exception 'refused'; end if;
-                    return new;
-                end $$;
-                create trigger refuse before update on work_items for each row execute function refuse()",
-            Engine::Sqlite => "
-                create trigger refuse before update on work_items when new.kind = 'bad'
-                begin select raise(abort, 'refused'); end",
-        };
-        store.sql(refuse).await;
+        store.refuse_updates_of("bad").await;
         let recovered = store.host().await.recover_expired(3, 2).await.unwrap();
         assert_eq!(recovered.iter().map(|r| r.id).collect::<Vec<_>>(), ids[3..]);
     }

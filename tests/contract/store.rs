@@ -154,6 +154,33 @@ impl TestStore {
         self.age(id, "lease_expires_at", Duration::from_secs(3600)).await;
     }
 
+    /// Makes the store refuse to change items of a kind, as a person's trigger or a full disk might.
+    pub(crate) async fn refuse_updates_of(&self, kind: &str) {
+        self.sql(match self.engine {
+            Engine::Postgres => format!(
+                "create function refuse() returns trigger language plpgsql as $$ begin
+                    if new.kind = '{kind}' then raise exception 'refused'; end if;
+                    return new;
+                end $$;
+                create trigger refuse before update on work_items for each row execute function refuse()"
+            ),
+            Engine::Sqlite => format!(
+                "create trigger refuse before update on work_items when new.kind = '{kind}'
+                begin select raise(abort, 'refused'); end"
+            ),
+        })
+        .await;
+    }
+
+    /// Undoes [`TestStore::refuse_updates_of`].
+    pub(crate) async fn refuse_no_more(&self) {
+        self.sql(match self.engine {
+            Engine::Postgres => "drop trigger refuse on work_items",
+            Engine::Sqlite => "drop trigger refuse",
+        })
+        .await;
+    }
+
     pub(crate) async fn enqueue(&self, item: NewItem) -> ItemId {
         self.queue.enqueue(&[item]).await.unwrap()[0].id()
     }

@@ -1,15 +1,16 @@
 //! A JSON document that stays the text it came as.
 
+mod scan;
+
 use std::fmt;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// How deep a document may nest. A reader that recurses, in a store or in a handler, must survive it.
-const MAX_DEPTH: usize = 100;
+use scan::{Flaw, clamp_numbers, scan};
 
 /// A JSON document, kept byte for byte: key order, repeated keys, spacing and the digits of numbers
 /// survive. Two documents are equal when their texts are. Cloning is cheap.
@@ -125,89 +126,6 @@ impl<'de> Deserialize<'de> for Json {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         Json::parse(raw.get()).map_err(serde::de::Error::custom)
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flaw {
-    Nul,
-    LoneSurrogate,
-    TooDeep,
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Flaw::Nul => f.write_str(r"a NUL character (\u0000), which PostgreSQL cannot hold,"),
-            Flaw::LoneSurrogate => f.write_str("half of a surrogate pair, which is no character,"),
-            Flaw::TooDeep => write!(f, "more than {MAX_DEPTH} levels of nesting"),
-        }
-    }
-}
-
-/// Tells `on_flaw` what no store can hold, in order of appearance. The text must be JSON.
-fn scan<B>(text: &str, mut on_flaw: impl FnMut(Range<usize>, Flaw) -> ControlFlow<B>) -> ControlFlow<B> {
-    let bytes = text.as_bytes();
-    let (mut at, mut depth, mut in_string) = (0, 0_usize, false);
-    while at < bytes.len() {
-        let mut length = 1;
-        match bytes[at] {
-            b'"' => in_string = !in_string,
-            b'\\' => match unicode_escape(bytes, at) {
-                None => length = 2,
-                Some(unit) => {
-                    length = 6;
-                    let pair = matches!(unit, 0xd800..=0xdbff)
-                        && unicode_escape(bytes, at + 6).is_some_and(|next| matches!(next, 0xdc00..=0xdfff));
-                    match unit {
-                        0 => on_flaw(at..at + 6, Flaw::Nul)?,
-                        _ if pair => length = 12,
-                        0xd800..=0xdfff => on_flaw(at..at + 6, Flaw::LoneSurrogate)?,
-                        _ => {}
-                    }
-                }
-            },
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                if depth == MAX_DEPTH + 1 {
-                    on_flaw(at..at + 1, Flaw::TooDeep)?;
-                }
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        at += length;
-    }
-    ControlFlow::Continue(())
-}
-
-/// The code unit of the escape `\uXXXX` that starts here, if one does.
-fn unicode_escape(bytes: &[u8], at: usize) -> Option<u32> {
-    let digits = bytes.get(at..at + 6)?.strip_prefix(br"\u")?;
-    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-}
-
-/// The document with numbers that no `f64` holds brought into its range. The text must be JSON.
-fn clamp_numbers(text: &str) -> String {
-    let mut clamped = String::with_capacity(text.len());
-    let (mut rest, mut in_string) = (text, false);
-    while let Some(first) = rest.chars().next() {
-        let token = match first {
-            '\\' => 2,
-            '-' | '0'..='9' if !in_string => {
-                let is_number = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
-                rest.find(|c| !is_number(c)).unwrap_or(rest.len())
-            }
-            _ => first.len_utf8(),
-        };
-        in_string ^= first == '"';
-        let (token, tail) = rest.split_at(token);
-        match token.parse::<f64>() {
-            Ok(number) if number.is_infinite() => clamped.push_str(&format!("{:e}", f64::MAX.copysign(number))),
-            _ => clamped.push_str(token),
-        }
-        rest = tail;
-    }
-    clamped
 }
 
 #[cfg(test)]

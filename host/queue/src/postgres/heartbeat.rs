@@ -6,7 +6,7 @@ use sqlx::{PgConnection, PgPool};
 use tokio::time::Instant;
 
 use super::session::left;
-use super::trouble::is_conflict;
+use super::trouble::is_refusal;
 use crate::ending::{micros, number};
 use crate::{Beat, Limits, Pulse};
 
@@ -33,7 +33,12 @@ impl Sign {
 
 pub(super) async fn heartbeat(pool: &PgPool, signs: &[Sign], lease: Duration) -> sqlx::Result<Vec<Pulse>> {
     let deadline = Instant::now() + PATIENCE;
-    let mut pulses = beat(&mut *pool.acquire().await?, signs, lease).await?;
+    let mut pulses = match beat(&mut *pool.acquire().await?, signs, lease).await {
+        Ok(pulses) => pulses,
+        // One of the rows cannot be written now. Each is tried alone, so that it harms no other.
+        Err(error) if is_refusal(&error) => vec![Pulse::Busy; signs.len()],
+        Err(error) => return Err(error),
+    };
     for (sign, pulse) in signs.iter().zip(&mut pulses) {
         if *pulse == Pulse::Busy && left(deadline).is_some() {
             *pulse = beat_alone(pool, sign, lease).await?;
@@ -44,11 +49,18 @@ pub(super) async fn heartbeat(pool: &PgPool, signs: &[Sign], lease: Duration) ->
 
 /// Waits a little for the row that somebody has locked.
 async fn beat_alone(pool: &PgPool, sign: &Sign, lease: Duration) -> sqlx::Result<Pulse> {
-    let mut tx = pool.begin().await?;
-    match lock(&mut tx, sign.id).await {
-        Err(error) if is_conflict(&error) => return Ok(Pulse::Busy),
-        locked => locked?,
+    match try_alone(pool, sign, lease).await {
+        Err(error) if is_refusal(&error) => {
+            tracing::debug!(id = sign.id, attempt = sign.attempt, %error, "a heartbeat was refused by the store");
+            Ok(Pulse::Busy)
+        }
+        pulse => pulse,
     }
+}
+
+async fn try_alone(pool: &PgPool, sign: &Sign, lease: Duration) -> sqlx::Result<Pulse> {
+    let mut tx = pool.begin().await?;
+    lock(&mut tx, sign.id).await?;
     let pulses = beat(&mut tx, std::slice::from_ref(sign), lease).await?;
     tx.commit().await?;
     Ok(pulses.into_iter().next().unwrap_or(Pulse::Lost))

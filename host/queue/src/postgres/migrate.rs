@@ -25,13 +25,14 @@ const LOCK: i64 = 0x776f_726b_686f_7374;
 const ASK_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) async fn migrate(server: &PgConnectOptions, wait: Duration) -> Result<Migrated> {
-    // A connection of its own: however this ends, closing it gives the lock back.
+    // A connection of its own: however this ends, its end gives the lock back.
     let server = server.clone().options([("lock_timeout", "30s"), ("statement_timeout", "0")]);
     let mut connection = server.connect().await.map_err(told)?;
     lock(&mut connection, wait).await?;
-    let migrated = migrate_locked(&mut connection).await;
+    let migrated = migrate_locked(&mut connection).await?;
+    sqlx::query("select pg_advisory_unlock($1)").bind(LOCK).execute(&mut connection).await.map_err(told)?;
     connection.close().await.map_err(told)?;
-    migrated
+    Ok(migrated)
 }
 
 /// Asks whether the schema fits this build, and changes nothing.

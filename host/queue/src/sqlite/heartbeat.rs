@@ -5,6 +5,7 @@ use std::time::Duration;
 use sqlx::{SqliteConnection, SqlitePool};
 
 use super::session::{millis, now, write};
+use super::trouble::is_refusal;
 use crate::ending::{micros, number};
 use crate::{Beat, Limits, Pulse};
 
@@ -17,7 +18,14 @@ pub(super) async fn heartbeat(
     let mut tx = write(writer).await?;
     let mut pulses = Vec::with_capacity(beats.len());
     for beat in beats {
-        pulses.push(extend(&mut tx, beat, lease, limits).await?);
+        pulses.push(match extend(&mut tx, beat, lease, limits).await {
+            // A statement that is refused undoes itself alone.
+            Err(error) if is_refusal(&error) => {
+                tracing::debug!(id = beat.fence.id.0, attempt = beat.fence.attempt, %error, "a heartbeat was refused by the store");
+                Pulse::Busy
+            }
+            pulse => pulse?,
+        });
     }
     tx.commit().await?;
     Ok(pulses)
