@@ -18,10 +18,7 @@ impl Handler for Fail {
     type Summary = ();
 
     fn run(self, _: &Work) -> Result<Ending<()>, Failure> {
-        Err(Failure {
-            message: self.message,
-            permanent: self.permanent,
-        })
+        Err(Failure { message: self.message, permanent: self.permanent })
     }
 }
 

@@ -32,24 +32,16 @@ impl Handler for Slow {
     type Summary = Summary;
 
     fn run(self, work: &Work) -> Result<Ending<Summary>, Failure> {
-        let resumed_from = work
-            .resume_from()
-            .map_or(0, |progress: Progress| progress.step);
+        let resumed_from = work.resume_from().map_or(0, |progress: Progress| progress.step);
         for step in resumed_from..self.steps {
             if work.stop_requested().is_some() {
                 work.report_progress_now(&Progress { step });
-                return Ok(Ending::Stopped(Summary {
-                    steps: step,
-                    resumed_from,
-                }));
+                return Ok(Ending::Stopped(Summary { steps: step, resumed_from }));
             }
             std::thread::sleep(Duration::from_millis(self.step_ms));
             work.report_progress(&Progress { step: step + 1 });
         }
-        Ok(Ending::Done(Summary {
-            steps: self.steps,
-            resumed_from,
-        }))
+        Ok(Ending::Done(Summary { steps: self.steps, resumed_from }))
     }
 }
 

@@ -19,14 +19,14 @@ pub(crate) fn crawl(root: &Root, work: &Work) -> Result<Ending<Summary>, Failure
     let progress = work.resume_from().unwrap_or_else(Progress::start);
     let record = Record { scope: scope.to_owned(), crawl: progress.crawl };
     let mut crawl = Crawl { root, work, record, progress };
-    match crawl.walk().and_then(|()| crawl.sweep()) {
+    let outcome = crawl.walk().and_then(|()| crawl.sweep());
+    // Whatever came since the last snapshot: people see how it ended, and a later attempt goes on there.
+    if crawl.progress.fits() {
+        work.report_progress_now(&crawl.progress);
+    }
+    match outcome {
         Ok(()) => Ok(Ending::Done(crawl.progress.into())),
-        Err(Halt::Asked) => {
-            if crawl.progress.fits() {
-                work.report_progress_now(&crawl.progress);
-            }
-            Ok(Ending::Stopped(crawl.progress.into()))
-        }
+        Err(Halt::Asked) => Ok(Ending::Stopped(crawl.progress.into())),
         Err(Halt::Failed(failure)) => Err(failure),
     }
 }
@@ -93,20 +93,21 @@ impl Crawl<'_> {
     /// Counts and records a folder that cannot be listed. Without the granted folder there is no crawl:
     /// taken for empty, it would lose all its rows.
     fn unlisted(&mut self, path: &str, trouble: Trouble) -> Result<(), Halt> {
-        match (parent(path), trouble) {
-            (None, trouble) => Err(Halt::Failed(Failure::new(format!("the granted folder cannot be read: {trouble}")))),
-            (Some(_), Trouble::Gone) => {
-                self.progress.counts.vanished += 1;
-                Ok(())
-            }
-            (Some(parent), Trouble::Unreadable(reason)) => {
+        let Some(parent) = parent(path) else {
+            return Err(Halt::Failed(Failure::new(format!("the granted folder cannot be read: {trouble}"))));
+        };
+        match trouble {
+            Trouble::Gone => self.progress.counts.vanished += 1,
+            Trouble::Unreadable(reason) => {
                 log::warn("a folder cannot be read", &[("folder", &path), ("reason", &reason)]);
-                self.progress.counts.unreadable += 1;
                 self.record.folder(path, 1)?;
                 self.record.unreadable_entry(parent)?;
-                Ok(())
+                self.progress.counts.unreadable += 1;
             }
         }
+        self.progress.close(path);
+        self.report();
+        Ok(())
     }
 
     /// Counts and records a folder, before its files.
@@ -153,8 +154,8 @@ impl Crawl<'_> {
                 Err(Trouble::Gone) => self.progress.counts.vanished += 1,
                 Err(Trouble::Unreadable(reason)) => {
                     log::warn("a file cannot be read", &[("folder", &path), ("file", name), ("reason", &reason)]);
-                    self.progress.counts.unreadable += 1;
                     self.record.unreadable_entry(path)?;
+                    self.progress.counts.unreadable += 1;
                 }
             }
             self.progress.pass(name);

@@ -13,6 +13,8 @@ pub(crate) struct Cursor {
     pub(crate) folder: String,
     /// The last file of it that is done; none if the folder itself is recorded, but no file of it.
     pub(crate) file: Option<String>,
+    /// Nothing is left of the folder, nor below it: it could not be listed.
+    pub(crate) closed: bool,
 }
 
 /// How much of a folder is left to do.
@@ -32,7 +34,7 @@ pub(crate) enum Visit<'a> {
 pub(crate) fn visit<'a>(cursor: Option<&'a Cursor>, folder: &str) -> Visit<'a> {
     let Some(cursor) = cursor else { return Visit::Whole };
     if cursor.folder == folder {
-        return Visit::Rest(cursor.file.as_deref());
+        return if cursor.closed { Visit::Nothing } else { Visit::Rest(cursor.file.as_deref()) };
     }
     let (mut done, mut here) = (names(&cursor.folder), names(folder));
     loop {
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     fn at(folder: &str, file: Option<&str>) -> Cursor {
-        Cursor { folder: folder.into(), file: file.map(str::to_owned) }
+        Cursor { folder: folder.into(), file: file.map(str::to_owned), closed: false }
     }
 
     #[test]
@@ -81,6 +83,14 @@ mod tests {
         assert_eq!(visit(Some(&cursor), "m"), Visit::Subfolders);
         assert_eq!(visit(Some(&cursor), "m/m"), Visit::Rest(Some("file")));
         assert_eq!(visit(Some(&at("", None)), ""), Visit::Rest(None));
+    }
+
+    #[test]
+    fn of_a_folder_that_could_not_be_listed_nothing_is_left() {
+        let cursor = Cursor { closed: true, ..at("m", None) };
+        assert_eq!(visit(Some(&cursor), "m"), Visit::Nothing);
+        assert_eq!(visit(Some(&cursor), ""), Visit::Subfolders);
+        assert_eq!(visit(Some(&cursor), "n"), Visit::Whole);
     }
 
     #[test]

@@ -43,8 +43,17 @@ impl Progress {
 
     /// The folder is recorded; its files come next.
     pub(crate) fn enter(&mut self, folder: &str) {
+        self.go(folder, false);
+    }
+
+    /// The folder could not be listed; what comes after all of it is next.
+    pub(crate) fn close(&mut self, folder: &str) {
+        self.go(folder, true);
+    }
+
+    fn go(&mut self, folder: &str, closed: bool) {
         self.folder = folder.to_owned();
-        self.cursor = Some(Cursor { folder: folder.to_owned(), file: None });
+        self.cursor = Some(Cursor { folder: folder.to_owned(), file: None, closed });
     }
 
     /// This file of the folder is done.

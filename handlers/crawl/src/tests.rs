@@ -88,6 +88,8 @@ fn an_unreadable_folder_keeps_all_rows_below_it_and_those_of_the_folder_that_hol
     let summary = crawl.run();
     assert_eq!((&summary["removed"], &summary["unreadable"]), (&json!(2), &json!(1)));
     assert_eq!(crawl.paths(), ["f/b", "f/shut/c", "f/shut/deep/d"]);
+    let told = crawl.database.rows("select folder from crawl_folders where unreadable = 1 order by folder");
+    assert_eq!(told, [["f".into()], ["f/shut".into()]]);
 }
 
 #[test]
@@ -105,11 +107,15 @@ fn without_the_granted_folder_a_crawl_fails_and_removes_nothing() {
 fn a_crawl_of_one_scope_leaves_the_rows_of_another() {
     let mut crawl = Fixture::new();
     crawl.write("a", b"x");
+    crawl.write("f/b", b"x");
+    crawl.run();
+    crawl.scope = "another";
     crawl.run();
     crawl.remove("a");
-    crawl.scope = "another";
-    assert_eq!(crawl.run()["removed"], 0);
-    assert_eq!(crawl.paths(), ["a"]);
+    crawl.remove("f");
+    assert_eq!(crawl.run()["removed"], 2);
+    let left = crawl.database.rows("select scope, path from crawled_files order by path");
+    assert_eq!(left, [["one".into(), "a".into()], ["one".into(), "f/b".into()]]);
 }
 
 #[test]

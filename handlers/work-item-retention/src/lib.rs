@@ -14,9 +14,7 @@ pub struct WorkItemRetention {
 
 impl Default for WorkItemRetention {
     fn default() -> Self {
-        WorkItemRetention {
-            older_than_days: 30,
-        }
+        WorkItemRetention { older_than_days: 30 }
     }
 }
 
@@ -35,10 +33,7 @@ impl Handler for WorkItemRetention {
     type Summary = Deleted;
 
     fn run(self, work: &Work) -> Result<Ending<Deleted>, Failure> {
-        let mut total = Deleted {
-            deleted: 0,
-            older_than_days: self.older_than_days,
-        };
+        let mut total = Deleted { deleted: 0, older_than_days: self.older_than_days };
         while work.stop_requested().is_none() {
             match retention::delete_finished(self.older_than_days)? {
                 0 => return Ok(Ending::Done(total)),
@@ -71,36 +66,17 @@ mod tests {
 
     #[test]
     fn batches_are_deleted_until_none_is_left() {
-        let ran = Host::new()
-            .retention(store(250))
-            .run::<WorkItemRetention>("{}");
-        assert_eq!(
-            ran.ending,
-            Ok(Ending::Done(
-                json!({ "deleted": 250, "older_than_days": 30 })
-            ))
-        );
-        assert_eq!(
-            ran.progress[0],
-            json!({ "deleted": 100, "older_than_days": 30 })
-        );
+        let ran = Host::new().retention(store(250)).run::<WorkItemRetention>("{}");
+        assert_eq!(ran.ending, Ok(Ending::Done(json!({ "deleted": 250, "older_than_days": 30 }))));
+        assert_eq!(ran.progress[0], json!({ "deleted": 100, "older_than_days": 30 }));
     }
 
     #[test]
     fn the_age_comes_from_the_payload() {
         let ran = Host::new()
-            .retention(|days| {
-                if days == 7 {
-                    Ok(0)
-                } else {
-                    Err(format!("{days}"))
-                }
-            })
+            .retention(|days| if days == 7 { Ok(0) } else { Err(format!("{days}")) })
             .run::<WorkItemRetention>(r#"{"older_than_days": 7}"#);
-        assert_eq!(
-            ran.ending,
-            Ok(Ending::Done(json!({ "deleted": 0, "older_than_days": 7 })))
-        );
+        assert_eq!(ran.ending, Ok(Ending::Done(json!({ "deleted": 0, "older_than_days": 7 }))));
     }
 
     #[test]
@@ -113,19 +89,12 @@ mod tests {
                 (asked > 3).then_some(StopReason::Shutdown)
             })
             .run::<WorkItemRetention>("{}");
-        assert_eq!(
-            ran.ending,
-            Ok(Ending::Stopped(
-                json!({ "deleted": 300, "older_than_days": 30 })
-            ))
-        );
+        assert_eq!(ran.ending, Ok(Ending::Stopped(json!({ "deleted": 300, "older_than_days": 30 }))));
     }
 
     #[test]
     fn a_refusal_of_the_host_is_a_failure() {
-        let ran = Host::new()
-            .retention(|_| Err("below min_days".into()))
-            .run::<WorkItemRetention>("{}");
+        let ran = Host::new().retention(|_| Err("below min_days".into())).run::<WorkItemRetention>("{}");
         assert_eq!(ran.ending, Err(Failure::new("below min_days")));
     }
 }

@@ -132,8 +132,12 @@ fn kind(kind: DescriptorType) -> Kind {
 impl From<ErrorCode> for Trouble {
     fn from(error: ErrorCode) -> Self {
         match error {
-            // A loop is a link that took the place of a file or folder.
-            ErrorCode::NoEntry | ErrorCode::NotDirectory | ErrorCode::Loop => Trouble::Gone,
+            // The last three: a link, or a folder, took the place of what was listed.
+            ErrorCode::NoEntry
+            | ErrorCode::NotDirectory
+            | ErrorCode::Loop
+            | ErrorCode::IsDirectory
+            | ErrorCode::BadDescriptor => Trouble::Gone,
             ErrorCode::Access | ErrorCode::NotPermitted => Trouble::Unreadable("permission denied".to_owned()),
             error => Trouble::Unreadable(error.name().to_owned()),
         }
