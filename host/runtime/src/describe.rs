@@ -9,7 +9,7 @@ use crate::bindings::{Sandbox, SandboxPre};
 use crate::capability::retention::RetentionContext;
 use crate::capability::sql::SqlContext;
 use crate::control::Control;
-use crate::ended::{self, Ended};
+use crate::ended::{self, Broken};
 use crate::error::LoadError;
 use crate::handler::KindDescription;
 use crate::output::Output;
@@ -46,9 +46,8 @@ pub(crate) async fn describe(
         Ok(Ok(kinds)) => return check(kinds, limits.kinds),
         Ok(Err(Call::Mismatch(error))) => return Err(LoadError::TypeMismatch { reason: format!("{error:#}") }),
         Ok(Err(Call::Broke(error))) => match ended::from_error(&error, &output.stderr_tail(), limits) {
-            Ended::Limit { limit } => format!("it hit a limit: {limit}"),
-            Ended::Trapped { message } => format!("it trapped: {message}"),
-            Ended::Done(_) | Ended::Stopped(_) | Ended::Failed { .. } => unreachable!("an error is a trap or a limit"),
+            Broken::Limit(limit) => format!("it hit a limit: {limit}"),
+            Broken::Trap(message) => format!("it trapped: {message}"),
         },
         Err(_) => format!("it did not answer within {} s", limits.describe_time.as_secs_f32()),
     };
@@ -80,7 +79,7 @@ fn check(described: Vec<handler::KindDescription>, most: usize) -> Result<Vec<Ki
             || kind.kind.contains(|c: char| c.is_whitespace() || c.is_control())
         {
             return nonsense(format!(
-                "`{shown}` is no kind's name: 1 to {KIND_BYTES} bytes without spaces, such as `token-cleanup`"
+                "`{shown}` is no kind's name: 1 to {KIND_BYTES} bytes without spaces, such as `send-report`"
             ));
         }
         if kinds.iter().any(|other| other.kind == kind.kind) {

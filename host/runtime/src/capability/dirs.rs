@@ -86,7 +86,8 @@ fn host_path(grant: &DirGrant, scope: Option<&str>) -> Result<PathBuf, String> {
 
 /// Whether a scope names one folder, and nothing above, beside or below it.
 fn is_plain(scope: &str) -> bool {
-    !scope.is_empty() && scope != "." && scope != ".." && !scope.contains(['/', '\\', ':', '\0'])
+    let drive = cfg!(windows) && scope.contains(':');
+    !scope.is_empty() && scope != "." && scope != ".." && !drive && !scope.contains(['/', '\\', '\0'])
 }
 
 /// The path in parts; the root is one of them.
@@ -106,7 +107,7 @@ mod tests {
     fn a_scope_fills_its_own_segment_only_and_is_one_plain_name() {
         let grant = grant("/srv/{scope}/files");
         assert_eq!(host_path(&grant, Some("a")).unwrap(), PathBuf::from("/srv/a/files"));
-        for scope in ["", ".", "..", "a/b", "../a", "/etc", "a\\b", "a\0b", "c:"] {
+        for scope in ["", ".", "..", "a/b", "../a", "/etc", "a\\b", "a\0b"] {
             assert!(host_path(&grant, Some(scope)).is_err(), "{scope:?}");
         }
         assert!(host_path(&grant, None).unwrap_err().contains("no scope"));

@@ -80,7 +80,7 @@ impl Guest {
                 (import "memory" "memory" (memory 0))
                 {module}
                 (data (i32.const 16) "echoechoes{schema}")
-                (data (i32.const 512) "\10\00\00\00\04\00\00\00\14\00\00\00\06\00\00\00\1a\00\00\00{schema_len}")
+                (data (i32.const 512) "\10\00\00\00\04\00\00\00\14\00\00\00\06\00\00\00\1a\00\00\00\{schema_len:02x}\00\00\00")
                 (func (export "describe") (result i32)
                     (i32.store (i32.const 500) (i32.const 512)) (i32.store (i32.const 504) (i32.const 1)) (i32.const 500))
                 (func $done (param $at i32) (param $len i32) (result i32)
@@ -123,7 +123,6 @@ impl Guest {
                 (with "k" (type $kind')) (with "i" (type $item')) (with "e" (type $ending')) (with "f" (type $failure'))
                 (with "describe" (func $describe)) (with "run" (func $run))))
             (export "workhost:handler/handler@{version}" (instance $handler)))"#,
-            schema_len = format!("\\{schema_len:02x}\\00\\00\\00"),
         );
         wat::parse_str(text).unwrap()
     }
@@ -166,4 +165,16 @@ pub async fn run_with(handler: &Handler, payload: &str, control: &Arc<Control>) 
 /// A job of kind `echo`.
 pub fn job(payload: &str) -> Job {
     Job { id: 7, kind: "echo".into(), scope: None, attempt: 1, payload: payload.into(), resume_from: None }
+}
+
+/// Why these bytes are refused without grants.
+pub async fn refusal(bytes: &[u8]) -> LoadError {
+    load_bytes(&runtime(), bytes, Grants::default()).await.err().expect("it was loaded")
+}
+
+/// The one-line text of a refusal, which has a hint.
+pub async fn words(bytes: &[u8]) -> String {
+    let error = refusal(bytes).await;
+    assert!(error.hint().is_some(), "{error}");
+    error.to_string()
 }

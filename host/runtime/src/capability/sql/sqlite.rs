@@ -1,27 +1,22 @@
 //! Running statements on SQLite. SQLite types values, not columns: a value goes in as its case says, and
 //! comes out as it is stored, with a look at the column's declared type for booleans and times.
 
+mod value;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use futures::TryStreamExt;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqlitePool, SqliteRow};
-use sqlx::{
-    Arguments, AssertSqlSafe, Column, Decode, Either, Executor, Row, SqlSafeStr, Statement as _, TypeInfo, ValueRef,
-};
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
-use time::{OffsetDateTime, PrimitiveDateTime, UtcOffset};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqlitePool};
+use sqlx::{AssertSqlSafe, Column, Either, Executor, SqlSafeStr, Statement as _};
 
+use self::value::{bind, decode};
 use super::lease::Lease;
 use super::statement::{Failure, Refusal, must_count};
 use super::{Collector, SqlLimits, single};
 use crate::bindings::workhost::handler::sql::{Rows, SqlError, Value};
 
-/// The one shape of a time as text; it sorts as the times do.
-const TIME: &[BorrowedFormatItem<'_>] =
-    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
 /// How many steps of SQLite's machine pass between two looks at the clock: some 50 µs.
 const STEPS: i32 = 2000;
 
@@ -94,23 +89,7 @@ impl Plan {
         let mut arguments = SqliteArguments::default();
         for (index, value) in params.into_iter().enumerate() {
             let number = index + 1;
-            let wrong = |reason: String| SqlError::Invalid(format!("parameter {number}: {reason}"));
-            let added = match value {
-                Value::Null => arguments.add(None::<i64>),
-                Value::Boolean(value) => arguments.add(value),
-                Value::Integer(value) => arguments.add(value),
-                Value::Float(value) => arguments.add(value),
-                Value::Text(value) => arguments.add(value),
-                Value::Bytes(value) => arguments.add(value),
-                Value::Timestamp(micros) => arguments.add(time_text(micros).map_err(wrong)?),
-                Value::Uuid(value) => arguments.add(uuid_text(&value).map_err(wrong)?),
-                Value::Json(value) => {
-                    serde_json::from_str::<serde::de::IgnoredAny>(&value)
-                        .map_err(|error| wrong(format!("it is not JSON: {error}")))?;
-                    arguments.add(value)
-                }
-            };
-            added.map_err(|error| wrong(error.to_string()))?;
+            bind(&mut arguments, value).map_err(|reason| SqlError::Invalid(format!("parameter {number}: {reason}")))?;
         }
         Ok(arguments)
     }
@@ -137,51 +116,4 @@ impl Drop for Brake {
         // Only from running to pulled: a release stays.
         let _ = self.0.compare_exchange(0, PULLED, Ordering::Relaxed, Ordering::Relaxed);
     }
-}
-
-fn decode(row: &SqliteRow) -> Result<Vec<Value>, SqlError> {
-    let mut values = Vec::with_capacity(row.len());
-    for column in row.columns() {
-        let wrong = |reason: String| SqlError::Invalid(format!("column `{}`: {reason}", column.name()));
-        let raw = row.try_get_raw(column.ordinal()).map_err(|error| wrong(error.to_string()))?;
-        if raw.is_null() {
-            values.push(Value::Null);
-            continue;
-        }
-        let declared = column.type_info().name();
-        let stored = raw.type_info().name().to_owned();
-        let value = match stored.as_str() {
-            "INTEGER" => <i64 as Decode<Sqlite>>::decode(raw).map(|value| match (declared, value) {
-                ("BOOLEAN", 0) => Value::Boolean(false),
-                ("BOOLEAN", 1) => Value::Boolean(true),
-                _ => Value::Integer(value),
-            }),
-            "REAL" => <f64 as Decode<Sqlite>>::decode(raw).map(Value::Float),
-            "BLOB" => <Vec<u8> as Decode<Sqlite>>::decode(raw).map(Value::Bytes),
-            _ => <String as Decode<Sqlite>>::decode(raw).map(|text| match text_time(&text) {
-                Some(micros) if declared == "DATETIME" => Value::Timestamp(micros),
-                _ => Value::Text(text),
-            }),
-        };
-        values.push(value.map_err(|error| wrong(error.to_string()))?);
-    }
-    Ok(values)
-}
-
-/// A time as text of the one shape.
-fn time_text(micros: i64) -> Result<String, String> {
-    let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1000)
-        .ok()
-        .filter(|time| (0..=9999).contains(&time.year()));
-    time.and_then(|time| time.format(TIME).ok()).ok_or_else(|| "the time lies outside the years 0 to 9999".into())
-}
-
-/// The time that a text of the one shape stands for.
-fn text_time(text: &str) -> Option<i64> {
-    let time = PrimitiveDateTime::parse(text, TIME).ok()?.assume_offset(UtcOffset::UTC);
-    i64::try_from(time.unix_timestamp_nanos() / 1000).ok()
-}
-
-fn uuid_text(text: &str) -> Result<String, String> {
-    uuid::Uuid::try_parse(text).map(|uuid| uuid.hyphenated().to_string()).map_err(|_| "it is no uuid".into())
 }

@@ -1,0 +1,98 @@
+//! What a guest's output becomes, read from the events that it makes.
+
+use std::io::Write;
+
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::*;
+
+/// Collects what the subscriber writes.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Log;
+
+    fn make_writer(&'a self) -> Log {
+        self.clone()
+    }
+}
+
+/// The events of an attempt's output, one per line, without their time.
+fn events(limits: &Limits, guest: impl FnOnce(&Arc<Output>)) -> Vec<String> {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
+    tracing::subscriber::with_default(subscriber, || guest(&Output::new(7, "report".into(), 2, limits)));
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+fn printed(pieces: &[&[u8]]) -> Vec<String> {
+    events(&Limits { line_bytes: 10, ..Limits::default() }, |output| {
+        for piece in pieces {
+            output.print(Stream::Stdout, piece);
+        }
+    })
+}
+
+const BEFORE: &str = "INFO workhost::handler: ";
+const AFTER: &str = r#" item=7 kind="report" attempt=2 stream="stdout""#;
+
+#[test]
+fn each_line_is_an_event_that_names_its_attempt() {
+    let lines = printed(&[b"one\ntw", b"o\n\n", b"three"]);
+    assert_eq!(lines, ["one", "two", "three"].map(|line| format!("{BEFORE}{line}{AFTER}")));
+}
+
+#[test]
+fn endless_lines_control_codes_and_broken_text_are_handled() {
+    let lines = printed(&[b"0123456789abc", b"def\n", b"\x1b[31mx\n", b"\xff\n"]);
+    assert_eq!(
+        lines,
+        ["0123456789… (6 bytes more)", "\\u{1b}[31mx", "\u{fffd}"].map(|line| format!("{BEFORE}{line}{AFTER}"))
+    );
+}
+
+#[test]
+fn a_flood_is_thinned_and_the_loss_is_told() {
+    let lines = events(&Limits { lines_per_second: 3, ..Limits::default() }, |output| {
+        for _ in 0..1000 {
+            output.log(Level::ERROR, "again".into());
+        }
+    });
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines[3].contains("WARN") && lines[3].contains("997 lines dropped"), "{}", lines[3]);
+}
+
+#[test]
+fn a_line_of_the_log_has_its_level_and_stays_one_line() {
+    let lines = events(&Limits::default(), |output| output.log(Level::WARN, "a\nb".into()));
+    assert_eq!(lines.len(), 1);
+    assert!(
+        lines[0].starts_with("WARN") && lines[0].contains("a\\nb") && lines[0].ends_with(r#"stream="log""#),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn the_end_of_stderr_is_kept() {
+    let output = Output::new(7, "report".into(), 2, &Limits { stderr_tail_bytes: 8, ..Limits::default() });
+    output.print(Stream::Stderr, b"0123");
+    output.print(Stream::Stdout, b"other");
+    assert_eq!(output.stderr_tail(), "0123");
+    output.print(Stream::Stderr, b"456789");
+    assert_eq!(output.stderr_tail(), "23456789");
+    output.print(Stream::Stderr, b"a long line, longer than all");
+    assert_eq!(output.stderr_tail(), "than all");
+}

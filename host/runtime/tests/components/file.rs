@@ -1,0 +1,64 @@
+//! Files that are no component, named for what they are.
+
+use std::path::Path;
+
+use workhost_runtime::{Grants, Limits, LoadError, Runtime};
+
+use crate::guest::{Guest, refusal, runtime, words};
+
+#[tokio::test]
+async fn what_is_no_file_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = async |path: &Path| runtime().load(path, Grants::default()).await.err().unwrap().to_string();
+    assert!(load(&dir.path().join("gone.wasm")).await.ends_with("gone.wasm does not exist"));
+    assert!(load(dir.path()).await.ends_with("is a directory, not a file"));
+    assert!(load(Path::new("/dev/null")).await.ends_with("is a device, not a file"));
+    let socket = dir.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    assert!(load(&socket).await.ends_with("is a socket, not a file"));
+}
+
+#[tokio::test]
+async fn a_fifo_is_named_and_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.is_ok_and(|status| status.success()), "no mkfifo");
+    let error = runtime().load(&fifo, Grants::default()).await.err().unwrap();
+    assert!(error.to_string().ends_with("is a FIFO, not a file"), "{error}");
+}
+
+#[tokio::test]
+async fn wrong_content_is_named() {
+    assert!(words(b"").await.ends_with("is empty"));
+    assert!(words(b"\x7fELF\x02\x01\x01").await.contains("is an ELF file"));
+    assert!(words(b"PK\x03\x04").await.contains("is something else"));
+    assert!(words(&wat::parse_str("(module)").unwrap()).await.contains("is a core module"));
+    assert!(words(b";; a comment\n(component)").await.contains("text format"));
+    assert!(words(b" (module)").await.contains("text format"));
+    assert!(words(b"\0asm\x02\0\x01\0").await.contains("unknown version"));
+    assert!(words(b"\0asm").await.contains("it ends after 4 bytes"));
+}
+
+#[tokio::test]
+async fn precompiled_code_is_refused() {
+    let engine = wasmtime::Engine::default();
+    let machine_code = engine.precompile_component(&wat::parse_str("(component)").unwrap()).unwrap();
+    assert!(words(&machine_code).await.contains("precompiled machine code"));
+}
+
+#[tokio::test]
+async fn a_component_cut_off_anywhere_is_no_handler() {
+    let whole = Guest::default().component();
+    for tenth in 1..10 {
+        let error = refusal(&whole[..whole.len() * tenth / 10]).await;
+        assert!(matches!(error, LoadError::Invalid { .. } | LoadError::NotAHandler { .. }), "{tenth}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_is_not_read() {
+    let runtime = Runtime::new(Limits { attempts: 1, component_bytes: 1024, ..Limits::default() }).unwrap();
+    let error = Guest::default().load_with(&runtime, Grants::default()).await.err().unwrap();
+    assert!(error.to_string().ends_with("is larger than 1 KiB"), "{error}");
+}
