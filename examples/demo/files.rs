@@ -1,23 +1,33 @@
 //! Real files for two scopes: pictures and papers.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
 
 use crate::scene::Scope;
 
-const PICTURES: u32 = 360;
+const PICTURES: u32 = 120;
 const PAPERS: u32 = 1200;
 
-/// Makes the files of both scopes.
+/// The scopes of the made files. They are made once and kept for later runs.
 pub(crate) fn make(folder: &Path) -> Result<Vec<Scope>> {
-    let photos = folder.join("photos");
+    let complete = folder.join("complete");
+    if !complete.exists() {
+        println!("making files for two scopes in {}", folder.display());
+        make_photos(&folder.join("photos"))?;
+        make_documents(&folder.join("documents"))?;
+        fs::write(complete, "")?;
+    }
+    ["documents", "photos"].into_iter().map(|name| Scope::of(folder.join(name))).collect()
+}
+
+fn make_photos(folder: &Path) -> Result<()> {
     for number in 0..PICTURES {
-        let album = photos.join(format!("album-{:02}", number / 40));
+        let album = folder.join(format!("album-{:02}", number / 20));
         fs::create_dir_all(&album)?;
-        let (width, height) = (640 + number % 7 * 16, 480 + number % 5 * 16);
+        let (width, height) = (240 + number % 7 * 16, 160 + number % 5 * 16);
         let pixels = picture(width, height, number);
         if number % 3 == 0 {
             png_file(&album.join(format!("{number:04}.png")), width, height, &pixels)?;
@@ -27,20 +37,17 @@ pub(crate) fn make(folder: &Path) -> Result<Vec<Scope>> {
             encoder.encode(&pixels, u16::try_from(width)?, u16::try_from(height)?, jpeg_encoder::ColorType::Luma)?;
         }
     }
-    let documents = folder.join("documents");
+    Ok(())
+}
+
+fn make_documents(folder: &Path) -> Result<()> {
     for number in 0..PAPERS {
-        let year = documents.join(format!("{}", 2015 + number % 12)).join(format!("{:02}", 1 + number % 9));
+        let year = folder.join(format!("{}", 2015 + number % 12)).join(format!("{:02}", 1 + number % 9));
         fs::create_dir_all(&year)?;
-        let mut paper = BufWriter::new(File::create(year.join(format!("paper {number:05}.txt")))?);
-        for line in 0..2000 {
-            writeln!(paper, "paper {number}, line {line}: the quick brown fox jumps over the lazy dog")?;
-        }
-        paper.flush()?;
+        let paper = format!("paper {number}: the quick brown fox jumps over the lazy dog\n").repeat(3000);
+        fs::write(year.join(format!("paper {number:05}.txt")), paper)?;
     }
-    Ok([("documents", documents), ("photos", photos)]
-        .into_iter()
-        .map(|(name, folder)| Scope { name: name.to_owned(), files: count(&folder) })
-        .collect())
+    Ok(())
 }
 
 /// How many files lie below a folder; what cannot be read counts as none.

@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask demo` builds everything and runs this.
 
-#![allow(clippy::print_stdout, reason = "a demonstration shows something")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a demonstration shows something")]
 
 mod database;
 mod files;
@@ -11,6 +11,7 @@ mod report;
 mod scene;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -42,8 +43,17 @@ struct Args {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    let args = Args::parse();
+async fn main() -> ExitCode {
+    match run(Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: Args) -> Result<()> {
     let begun = Instant::now();
     let scene = Scene::prepare(&args.folder, &args.components, &args.program, &args.dir).await?;
     let mut daemon = scene.serve()?;

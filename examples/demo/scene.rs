@@ -16,6 +16,17 @@ const START: Duration = Duration::from_secs(120);
 pub(crate) struct Scope {
     pub(crate) name: String,
     pub(crate) files: u64,
+    folder: PathBuf,
+}
+
+impl Scope {
+    /// The scope of a folder, by the folder's name.
+    pub(crate) fn of(folder: PathBuf) -> Result<Scope> {
+        let folder = folder.canonicalize().with_context(|| format!("{} cannot be crawled", folder.display()))?;
+        ensure!(folder.is_dir(), "{} is no folder", folder.display());
+        let name = folder.file_name().map_or("root".into(), |name| name.to_string_lossy().into_owned());
+        Ok(Scope { name, files: files::count(&folder), folder })
+    }
 }
 
 /// The demonstration's folder.
@@ -26,17 +37,19 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Makes the folder anew: files or links to the given folders, databases, configuration.
+    /// Makes the folder anew: links to the made or given folders, databases, configuration.
     pub(crate) async fn prepare(folder: &Path, components: &Path, program: &Path, dirs: &[PathBuf]) -> Result<Scene> {
         clear(folder)?;
         fs::create_dir_all(folder.join("files")).with_context(|| format!("cannot make {}", folder.display()))?;
         let folder = folder.canonicalize()?;
-        let scopes = if dirs.is_empty() {
-            println!("making files for two scopes in {}", folder.join("files").display());
-            files::make(&folder.join("files"))?
-        } else {
-            dirs.iter().map(|dir| link(dir, &folder.join("files"))).collect::<Result<_>>()?
+        let scopes = match dirs {
+            [] => files::make(&folder.join("made"))?,
+            dirs => dirs.iter().cloned().map(Scope::of).collect::<Result<Vec<_>>>()?,
         };
+        for scope in &scopes {
+            std::os::unix::fs::symlink(&scope.folder, folder.join("files").join(&scope.name))
+                .with_context(|| format!("two folders of the name `{}` cannot be two scopes", scope.name))?;
+        }
         database::create(&folder.join("app.db")).await?;
         let text = include_str!("workhost.toml")
             .replace("{components}", &components.canonicalize()?.display().to_string())
@@ -142,17 +155,7 @@ fn clear(folder: &Path) -> Result<()> {
         }
     }
     match fs::remove_dir_all(folder.join("files")) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context("cannot remove the files of the last run"),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context("cannot remove the links of the last run"),
         _ => Ok(()),
     }
-}
-
-/// Makes a given folder a scope, by a link of its name.
-fn link(dir: &Path, files: &Path) -> Result<Scope> {
-    let real = dir.canonicalize().with_context(|| format!("--dir {}", dir.display()))?;
-    ensure!(real.is_dir(), "--dir {} is no folder", dir.display());
-    let name = real.file_name().map_or("root".into(), |name| name.to_string_lossy().into_owned());
-    std::os::unix::fs::symlink(&real, files.join(&name))
-        .with_context(|| format!("--dir {}: two folders of the name `{name}` cannot be two scopes", dir.display()))?;
-    Ok(Scope { name, files: files::count(&real) })
 }
