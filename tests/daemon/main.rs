@@ -4,6 +4,7 @@ mod harness;
 
 mod attempts;
 mod crash;
+mod crawl;
 mod handlers;
 mod input;
 mod registry;
