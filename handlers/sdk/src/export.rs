@@ -87,3 +87,87 @@ impl From<Failure> for WitFailure {
         WitFailure { message: failure.message, permanent: failure.permanent }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Nap {
+        /// How long.
+        minutes: u8,
+    }
+
+    impl Handler for Nap {
+        const KIND: &'static str = "nap";
+        const SUMMARY: &'static str = "Sleeps.";
+        type Summary = Option<u8>;
+
+        fn run(self, _: &Work) -> Result<Ending<Option<u8>>, Failure> {
+            match self.minutes {
+                0 => Ok(Ending::Done(None)),
+                minutes @ ..60 => Ok(Ending::Stopped(Some(minutes))),
+                _ => Err("that is no nap".into()),
+            }
+        }
+    }
+
+    fn nap(payload: &str) -> Result<WitEnding, WitFailure> {
+        run::<Nap>(WorkItem {
+            id: 1,
+            kind: "nap".to_owned(),
+            scope: None,
+            attempt: 1,
+            payload: payload.to_owned(),
+            resume_from: None,
+        })
+    }
+
+    #[test]
+    fn the_payloads_type_is_its_schema() {
+        let described = describe::<Nap>();
+        let schema: serde_json::Value = serde_json::from_str(&described.payload_schema).unwrap();
+        assert_eq!((described.kind.as_str(), described.summary.as_str()), ("nap", "Sleeps."));
+        assert_eq!(schema["properties"]["minutes"]["description"], "How long.");
+        assert_eq!((&schema["required"], &schema["additionalProperties"]), (&["minutes"][..].into(), &false.into()));
+    }
+
+    #[test]
+    fn a_summary_of_nothing_is_left_out() {
+        assert!(matches!(nap(r#"{"minutes": 0}"#), Ok(WitEnding::Done(None))));
+        assert!(matches!(nap(r#"{"minutes": 9}"#), Ok(WitEnding::Stopped(Some(json))) if json == "9"));
+    }
+
+    #[test]
+    fn a_handlers_failure_is_passed_on_and_may_be_tried_again() {
+        assert!(matches!(nap(r#"{"minutes": 90}"#), Err(failure) if !failure.permanent));
+    }
+
+    #[test]
+    fn a_payload_that_does_not_fit_fails_for_good_with_the_place_and_not_the_value() {
+        for (payload, place) in
+            [(r#"{"minutes": 777}"#, "`minutes`"), (r#"{"hours": 777}"#, "`hours`"), ("777", "payload")]
+        {
+            let failure = nap(payload).unwrap_err();
+            assert!(failure.permanent && failure.message.contains(place), "{failure:?}");
+            assert!(!failure.message.contains("777"), "a payload's value is in a message: {failure:?}");
+        }
+    }
+
+    #[test]
+    fn an_item_of_a_kind_that_was_not_described_fails_for_good() {
+        let item = WorkItem {
+            id: 1,
+            kind: "other".to_owned(),
+            scope: None,
+            attempt: 1,
+            payload: "{}".to_owned(),
+            resume_from: None,
+        };
+        assert!(unknown_kind(&item).permanent);
+    }
+}
