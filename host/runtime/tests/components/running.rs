@@ -79,11 +79,25 @@ async fn a_guest_that_spins_ends_when_its_future_is_dropped() {
 
 #[tokio::test]
 async fn more_attempts_than_sandboxes_take_turns() {
-    let handler = Guest::default().load(&runtime()).await;
-    let attempts = (0..40).map(|_| run(&handler, "1"));
-    for ended in futures::future::join_all(attempts).await {
-        assert_eq!(ended, Ended::Done(Some("1".into())));
+    let run = "(if (i32.eq (local.get $payload_len) (i32.const 4)) (then (loop $again (br $again)))) (call $done (local.get $payload) (local.get $payload_len))";
+    let handler = Guest { run, ..Guest::default() }.load(&runtime()).await;
+    // All the sandboxes that the runtime of these tests has.
+    let spinning: Vec<_> = (0..4)
+        .map(|_| {
+            let (handler, control) = (handler.clone(), Arc::new(Control::new()));
+            let attempt = {
+                let control = control.clone();
+                async move { run_with(&handler, "null", &control).await }
+            };
+            (tokio::spawn(attempt), control)
+        })
+        .collect();
+    let mut one_more = std::pin::pin!(handler.run(job("1"), Arc::new(Control::new())));
+    assert!(tokio::time::timeout(Duration::from_millis(100), &mut one_more).await.is_err(), "it found a fifth sandbox");
+    for (_, control) in &spinning {
+        control.end();
     }
+    assert_eq!(one_more.await, Ended::Done(Some("1".into())));
 }
 
 #[tokio::test]
