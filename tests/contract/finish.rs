@@ -68,6 +68,12 @@ contract! {
         assert_eq!(store.claim("a").await.unwrap().item.attempt, 2);
     }
 
+    async fn a_success_after_a_cancel_request_is_cancelled_with_its_result(store) {
+        let (_, item) = finished(&store, true, Outcome::Succeeded(Some(json("[1]")))).await;
+        assert_eq!((item.status, counts(&item)), (Status::Cancelled, [1, 0, 0, 0]));
+        assert_eq!((item.result.unwrap().as_str(), item.error, item.reason), ("[1]", None, None));
+    }
+
     async fn a_released_item_whose_cancel_was_requested_is_cancelled(store) {
         let (_, item) = finished(&store, true, Outcome::Released).await;
         assert_eq!((item.status, counts(&item)), (Status::Cancelled, [1, 0, 0, 1]));

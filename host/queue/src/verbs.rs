@@ -217,7 +217,8 @@ pub struct Finish {
 /// What becomes of the item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Done, with the handler's summary.
+    /// Done, with the handler's summary. If a cancel was requested meanwhile the item ends cancelled, the
+    /// summary its partial result.
     Succeeded(Option<Json>),
     /// Failed for good, with the text for people.
     Failed {

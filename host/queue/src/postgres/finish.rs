@@ -69,6 +69,8 @@ async fn record(connection: &mut PgConnection, endings: &[Ending]) -> sqlx::Resu
         ), held as (
             select e.*, l.kind, l.dedup_key,
                 case
+                    -- A cancel that was requested is never lost: what its host had not heard, the row has.
+                    when e.ended_as = 'succeeded' and l.cancel_requested_at is not null then 'cancelled'
                     -- An item whose cancel was requested is never queued again; its failure is still a failure.
                     when e.ended_as = 'released' then case when l.cancel_requested_at is null then 'queued' else 'cancelled' end
                     when e.ended_as = 'retry' then case when l.cancel_requested_at is null then 'queued' else 'failed' end

@@ -33,6 +33,8 @@ async fn record(tx: &mut SqliteConnection, ending: &Ending) -> sqlx::Result<bool
         "with held as (
             select w.id, w.kind, w.dedup_key,
                 case
+                    -- A cancel that was requested is never lost: what its host had not heard, the row has.
+                    when ?3 = 'succeeded' then iif(w.cancel_requested_at is null, 'succeeded', 'cancelled')
                     -- An item whose cancel was requested is never queued again; its failure is still a failure.
                     when ?3 = 'released' then iif(w.cancel_requested_at is null, 'queued', 'cancelled')
                     when ?3 = 'retry' then iif(w.cancel_requested_at is null, 'queued', 'failed')
