@@ -42,7 +42,7 @@ on_both_stores! {
 /// A configuration that is wrong in one place, and what must be told of it.
 const WRONG: &[(&str, &[&str])] = &[
     ("[store\n", &["workhost.toml:1", "expected"]),
-    ("[worker]\nslots = \"many\"\n", &["workhost.toml:2", "worker.slots", "integer"]),
+    ("[worker]\nslots = \"many\"\n", &["workhost.toml:2", "worker.slots", "expected u32"]),
     ("[worker]\nslotss = 2\n", &["workhost.toml:2", "slotss", "expected one of"]),
     ("[worker]\nlease = 60\n", &["workhost.toml:2", "worker.lease", "string"]),
     ("[worker]\nlease = \"soon\"\n", &["workhost.toml:2", "worker.lease", "\"24h\""]),
@@ -93,8 +93,8 @@ async fn a_file_that_is_no_component_is_named_for_what_it_is() {
         (core_module.to_vec(), "core module"),
         (elf[..4096].to_vec(), "ELF"),
         (b"(component)".to_vec(), "text format"),
-        (b"#!/bin/sh\n".to_vec(), "not wasm"),
-        (vec![0x5a; 5000], "not wasm"),
+        (b"#!/bin/sh\n".to_vec(), "something else, not a WebAssembly component"),
+        (vec![0x5a; 5000], "something else, not a WebAssembly component"),
     ];
     for tenth in 1..10 {
         cases.push((whole[..whole.len() * tenth / 10].to_vec(), "truncated"));
