@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use sqlx::{Connection as _, SqliteConnection};
 
 /// The grants of the crawl's statements, as they ship with the handler.
@@ -14,7 +14,9 @@ const TOKENS: i64 = 20_000;
 
 /// Makes the database with tokens of which three in four have expired.
 pub(crate) async fn create(file: &Path) -> Result<()> {
-    let options = SqliteConnectOptions::new().filename(file).create_if_missing(true);
+    // The journal mode stays with the file: what workhost writes later is as fast.
+    let options =
+        SqliteConnectOptions::new().filename(file).create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
     let mut connection = SqliteConnection::connect_with(&options).await?;
     sqlx::raw_sql(include_str!("../../handlers/crawl/schema.sqlite.sql")).execute(&mut connection).await?;
     sqlx::raw_sql("create table refresh_tokens (token text primary key, expires_at text not null)").execute(&mut connection).await?;
