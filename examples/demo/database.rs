@@ -19,7 +19,9 @@ pub(crate) async fn create(file: &Path) -> Result<()> {
         SqliteConnectOptions::new().filename(file).create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
     let mut connection = SqliteConnection::connect_with(&options).await?;
     sqlx::raw_sql(include_str!("../../handlers/crawl/schema.sqlite.sql")).execute(&mut connection).await?;
-    sqlx::raw_sql("create table refresh_tokens (token text primary key, expires_at text not null)").execute(&mut connection).await?;
+    sqlx::raw_sql("create table refresh_tokens (token text primary key, expires_at text not null)")
+        .execute(&mut connection)
+        .await?;
     // An hour apart, from three quarters of them ago to one quarter ahead; in the form that workhost gives timestamps.
     let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())?;
     sqlx::query(

@@ -22,11 +22,14 @@ use scene::Scene;
 
 /// Runs three real handlers from a durable queue and shows what they did
 #[derive(Parser)]
-#[command(bin_name = "cargo xtask demo", after_help = "\
+#[command(
+    bin_name = "cargo xtask demo",
+    after_help = "\
 Examples:
   cargo xtask demo
   cargo xtask demo --dir ~/Pictures --dir /usr/share/doc
-  cargo xtask demo | tee demo.log        plain lines instead of bars")]
+  cargo xtask demo | tee demo.log        plain lines instead of bars"
+)]
 struct Args {
     /// Crawl this folder instead of made ones (may be repeated); it is only read
     #[arg(long, value_name = "FOLDER")]

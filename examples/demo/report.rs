@@ -10,7 +10,9 @@ use crate::scene::Scene;
 /// Prints the table and the commands that look into the databases.
 pub(crate) fn print(scene: &Scene, items: &[WorkItem], took: Duration) {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(["kind", "scope", "attempts", "time", "status", "result"]);
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_header(["kind", "scope", "attempts", "time", "status", "result"]);
     for item in items {
         let result = match item.status {
             Status::Succeeded => summary(item),
@@ -48,7 +50,9 @@ fn summary(item: &WorkItem) -> String {
     let worth = fields.iter().filter(|(name, value)| value.as_u64() != Some(0) || name.as_str() == "deleted");
     worth
         .filter(|(_, value)| value.is_u64() || value.is_string())
-        .map(|(name, value)| format!("{} {}", name.replace('_', " "), value.as_str().map_or(value.to_string(), str::to_owned)))
+        .map(|(name, value)| {
+            format!("{} {}", name.replace('_', " "), value.as_str().map_or(value.to_string(), str::to_owned))
+        })
         .collect::<Vec<_>>()
         .join(", ")
 }

@@ -146,7 +146,16 @@ impl Drop for Daemon {
 
 /// Removes what an earlier run made, and nothing else: the folder's name is given by the caller.
 fn clear(folder: &Path) -> Result<()> {
-    for name in ["workhost.db", "workhost.db-wal", "workhost.db-shm", "app.db", "app.db-wal", "app.db-shm", "workhost.log", "workhost.toml"] {
+    for name in [
+        "workhost.db",
+        "workhost.db-wal",
+        "workhost.db-shm",
+        "app.db",
+        "app.db-wal",
+        "app.db-shm",
+        "workhost.log",
+        "workhost.toml",
+    ] {
         match fs::remove_file(folder.join(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("cannot remove {}", folder.join(name).display()));
@@ -155,7 +164,9 @@ fn clear(folder: &Path) -> Result<()> {
         }
     }
     match fs::remove_dir_all(folder.join("files")) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context("cannot remove the links of the last run"),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).context("cannot remove the links of the last run")
+        }
         _ => Ok(()),
     }
 }

@@ -135,6 +135,9 @@ pub(crate) async fn crawl(w: &Workshop) -> String {
 /// Makes this many small files in folders of twenty.
 pub(crate) fn make_files(w: &Workshop, scope: &str, count: u32) {
     for number in 0..count {
-        w.write(&format!("files/{scope}/{:04}/{number:06}.txt", number / 20), format!("file {number} {}", "x".repeat(3000)));
+        w.write(
+            &format!("files/{scope}/{:04}/{number:06}.txt", number / 20),
+            format!("file {number} {}", "x".repeat(3000)),
+        );
     }
 }

@@ -51,7 +51,10 @@ const WRONG: &[(&str, &[&str])] = &[
     ("[kinds.a]\nevery = \"1h\"\nscope = \"required\"\n", &["workhost.toml:2", "kinds.a.every", "lists none"]),
     ("[kinds.a]\nscope = \"sometimes\"\n", &["workhost.toml:2", "kinds.a.scope", "required"]),
     ("[[handlers]]\nmemory = \"1GiB\"\n", &["workhost.toml:1", "handlers[0]", "component"]),
-    ("[[handlers]]\ncomponent = \"a.wasm\"\nsql.x = { database = \"app\", statement = \"select 1\" }\n", &["workhost.toml:3", "no database `app`"]),
+    (
+        "[[handlers]]\ncomponent = \"a.wasm\"\nsql.x = { database = \"app\", statement = \"select 1\" }\n",
+        &["workhost.toml:3", "no database `app`"],
+    ),
     ("[admin]\nlisten = \"everywhere\"\n", &["workhost.toml:2", "admin.listen", "socket address"]),
     ("[store]\nurl = \"mysql://localhost/x\"\n", &["sqlite://", "postgres://"]),
 ];
@@ -103,7 +106,10 @@ async fn a_file_that_is_no_component_is_named_for_what_it_is() {
         w.write("echo.wasm", &bytes);
         let said = w.run_refused(&["serve"]);
         assert!(said.contains(named), "{} bytes, `{named}`: {said}", bytes.len());
-        assert!(said.contains("workhost.toml:") && said.contains("handlers[0].component") && said.contains("echo.wasm"), "{said}");
+        assert!(
+            said.contains("workhost.toml:") && said.contains("handlers[0].component") && said.contains("echo.wasm"),
+            "{said}"
+        );
     }
     fs::remove_file(w.path("echo.wasm")).unwrap();
     assert!(w.run_refused(&["serve"]).contains("no such file"));

@@ -34,7 +34,11 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 ///
 /// # Errors
 /// When the listener fails.
-pub async fn serve(listener: TcpListener, state: AdminState, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    state: AdminState,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
     let router = Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(state);
     axum::serve(listener, router).with_graceful_shutdown(stop).await
 }

@@ -79,7 +79,9 @@ impl Registry {
             match result {
                 Ok(kinds) => {
                     for kind in kinds {
-                        if let Some(schema) = compile_schema(config, index, &kind.kind, &kind.payload_schema, &mut findings) {
+                        if let Some(schema) =
+                            compile_schema(config, index, &kind.kind, &kind.payload_schema, &mut findings)
+                        {
                             schemas.insert(kind.kind, schema);
                         }
                     }
@@ -105,7 +107,10 @@ impl Registry {
         for Loaded { index, handler, .. } in loaded {
             for description in handler.kinds() {
                 let name = &description.kind;
-                let Some(schema) = compile_schema(config, index, name, &description.payload_schema, &mut findings) else { continue };
+                let Some(schema) = compile_schema(config, index, name, &description.payload_schema, &mut findings)
+                else {
+                    continue;
+                };
                 let Some(settings) = config.kinds.get(name).cloned() else { continue };
                 findings.extend(check::periodic_payload(config, name, &settings, &schema));
                 let kind = Kind { name: name.clone(), settings, schema, handler: handler.clone() };
@@ -138,12 +143,8 @@ impl Kind {
             ScopeRule::Required => self.settings.scopes.iter().cloned().map(Some).collect(),
             ScopeRule::Optional => vec![None],
         };
-        let periodic = |scope| Periodic {
-            kind: self.name.clone(),
-            scope,
-            payload: self.settings.payload.clone().into(),
-            every,
-        };
+        let periodic =
+            |scope| Periodic { kind: self.name.clone(), scope, payload: self.settings.payload.clone().into(), every };
         scopes.into_iter().map(periodic).collect()
     }
 }
@@ -158,7 +159,8 @@ fn compile_schema(
     match PayloadSchema::compile(schema) {
         Ok(schema) => Some(schema),
         Err(reason) => {
-            let problem = format!("the payload schema that the component gives for kind `{kind}` is no JSON Schema: {reason}");
+            let problem =
+                format!("the payload schema that the component gives for kind `{kind}` is no JSON Schema: {reason}");
             findings.push(component_finding(config, index, "schema-invalid", problem, None));
             None
         }
@@ -169,6 +171,12 @@ fn load_finding(config: &Config, index: usize, error: &LoadError) -> Finding {
     component_finding(config, index, error.code(), error.to_string(), error.hint())
 }
 
-fn component_finding(config: &Config, index: usize, code: &'static str, problem: String, mend: Option<String>) -> Finding {
+fn component_finding(
+    config: &Config,
+    index: usize,
+    code: &'static str,
+    problem: String,
+    mend: Option<String>,
+) -> Finding {
     config.source.finding(code, &["handlers", &index.to_string(), "component"], problem, mend)
 }

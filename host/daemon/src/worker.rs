@@ -73,7 +73,13 @@ impl Worker {
     }
 
     /// The poll loop: sweep and claim when woken, when a slot is freed, and every poll interval.
-    async fn poll(&self, context: &Arc<attempt::Context>, slots: &Arc<Slots>, running: &mut JoinSet<()>, mut stop: Stop) {
+    async fn poll(
+        &self,
+        context: &Arc<attempt::Context>,
+        slots: &Arc<Slots>,
+        running: &mut JoinSet<()>,
+        mut stop: Stop,
+    ) {
         let wake = self.queue.wake();
         let mut next_sweep = Instant::now();
         while !stop.is_requested() {
@@ -86,9 +92,9 @@ impl Worker {
             };
             // A pass that hangs may not hold up the next one for ever; a claim older than this is useless.
             let limit = self.settings.lease / 4;
-            let passed = timeout(limit, pass).await.unwrap_or_else(|_| {
-                Err(QueueError::Unavailable { reason: format!("no answer within {limit:?}") })
-            });
+            let passed = timeout(limit, pass)
+                .await
+                .unwrap_or_else(|_| Err(QueueError::Unavailable { reason: format!("no answer within {limit:?}") }));
             let sent_and_claims = match passed {
                 Ok(claimed) => {
                     self.readiness.green("worker");
@@ -157,7 +163,15 @@ impl Worker {
         Ok(Some((sent, claims.collect())))
     }
 
-    fn start(&self, context: &Arc<attempt::Context>, running: &mut JoinSet<()>, claim: Claim, slot: Slot, sent: Instant, stop: Stop) {
+    fn start(
+        &self,
+        context: &Arc<attempt::Context>,
+        running: &mut JoinSet<()>,
+        claim: Claim,
+        slot: Slot,
+        sent: Instant,
+        stop: Stop,
+    ) {
         let Some(kind) = self.registry.kind(&claim.item.kind).cloned() else {
             // Only kinds of this registry were asked for; the claim lapses and another host takes the item.
             error!(item = %claim.item.id, kind = %claim.item.kind, "the store gave out a kind that was not asked for");
@@ -181,7 +195,10 @@ impl Worker {
             }
         };
         if timeout(self.settings.shutdown_grace + LAST_WRITES, all).await.is_err() {
-            warn!(running = running.len(), "leaving although not all items could be handed back: their leases will run out");
+            warn!(
+                running = running.len(),
+                "leaving although not all items could be handed back: their leases will run out"
+            );
         }
     }
 }

@@ -23,7 +23,8 @@ pub(super) async fn create(store: Store, folder: &Path, name: &str) -> String {
             let database = format!("daemon_{}_{}_{name}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
             let mut connection = PgConnection::connect(&server).await.unwrap();
             sqlx::raw_sql(AssertSqlSafe(format!("create database {database}"))).execute(&mut connection).await.unwrap();
-            let (path, query) = server.split_once('?').map_or((server.as_str(), None), |(path, query)| (path, Some(query)));
+            let (path, query) =
+                server.split_once('?').map_or((server.as_str(), None), |(path, query)| (path, Some(query)));
             let base = path.rsplit_once('/').unwrap().0;
             query.map_or(format!("{base}/{database}"), |query| format!("{base}/{database}?{query}"))
         }

@@ -45,7 +45,9 @@ pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         Err(error) => Err(error.downcast::<Findings>()?),
     };
     match (args.format, &checked) {
-        (Format::Text, Ok(kinds)) => println!("{} is valid: {kinds} kinds, each with exactly one handler", file.display()),
+        (Format::Text, Ok(kinds)) => {
+            println!("{} is valid: {kinds} kinds, each with exactly one handler", file.display())
+        }
         (Format::Text, Err(findings)) => println!("{findings}"),
         (Format::Json, checked) => {
             let findings = checked.as_ref().err().map_or(&[][..], |findings| &findings.0);

@@ -58,7 +58,12 @@ pub(super) fn coverage(config: &Config, handlers: &[Described], incomplete: bool
 }
 
 /// Whether a periodic kind's own payload is one that its handler takes.
-pub(super) fn periodic_payload(config: &Config, name: &str, settings: &KindSettings, schema: &PayloadSchema) -> Option<Finding> {
+pub(super) fn periodic_payload(
+    config: &Config,
+    name: &str,
+    settings: &KindSettings,
+    schema: &PayloadSchema,
+) -> Option<Finding> {
     settings.every?;
     let problem = schema.check(&settings.payload).err()?;
     let mend = "set `payload` to one that matches the handler's schema".to_owned();

@@ -11,7 +11,12 @@ use super::attempts::Attempts;
 use crate::config;
 
 /// Beats for ever. A beat that is not answered within one interval is given up, so that it cannot hold up the next.
-pub(super) async fn run(queue: Arc<dyn Queue>, attempts: Arc<Attempts>, settings: &config::Worker, readiness: &Readiness) {
+pub(super) async fn run(
+    queue: Arc<dyn Queue>,
+    attempts: Arc<Attempts>,
+    settings: &config::Worker,
+    readiness: &Readiness,
+) {
     let mut ticks = interval(settings.heartbeat_interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

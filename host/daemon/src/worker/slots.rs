@@ -25,10 +25,8 @@ pub(super) struct Slot {
 
 impl Slots {
     pub(super) fn new(settings: &config::Worker, registry: &Registry) -> Slots {
-        let limits = registry
-            .kinds()
-            .map(|kind| (kind.name.clone(), kind.settings.slots.unwrap_or(settings.slots)))
-            .collect();
+        let limits =
+            registry.kinds().map(|kind| (kind.name.clone(), kind.settings.slots.unwrap_or(settings.slots))).collect();
         Slots { total: settings.slots, limits, taken: Mutex::default(), freed: Notify::new() }
     }
 
