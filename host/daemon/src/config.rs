@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 pub use load::load;
 pub use place::Source;
-pub use values::Bytes;
+pub use values::{Bytes, Url};
 
 /// All settings of a workhost, as one TOML file.
 #[derive(Clone, Debug, Deserialize)]
@@ -47,22 +47,12 @@ pub struct Config {
 #[serde(deny_unknown_fields, default)]
 pub struct Store {
     /// `sqlite://FILE` or `postgres://…`. A relative file is relative to the configuration file.
-    pub url: String,
-}
-
-impl Config {
-    /// The store as people know it, without its password.
-    pub fn store_name(&self) -> String {
-        match self.store.url.split_once("@") {
-            Some((_, rest)) => format!("the store at {rest}"),
-            None => format!("the store at {}", self.store.url),
-        }
-    }
+    pub url: Url,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Store { url: "sqlite://workhost.db".into() }
+        Store { url: Url("sqlite://workhost.db".into()) }
     }
 }
 
@@ -127,18 +117,11 @@ impl Default for Admin {
 }
 
 /// `[databases.NAME]`
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseSettings {
     /// `sqlite://FILE` or `postgres://…`. Handlers never see it.
-    pub url: String,
-}
-
-// The URL may hold a password.
-impl std::fmt::Debug for DatabaseSettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("DatabaseSettings")
-    }
+    pub url: Url,
 }
 
 /// `[kinds.NAME]`

@@ -42,7 +42,9 @@ pub(super) struct ShowArgs {
 }
 
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  workhost cancel 42\n\nExit status: 0 cancelled or requested, 1 finished already or unknown.")]
+#[command(
+    after_help = "Example:\n  workhost cancel 42\n\nExit status: 0 cancelled or requested, 1 finished already or unknown."
+)]
 pub(super) struct CancelArgs {
     /// The item's id
     id: i64,
@@ -86,7 +88,7 @@ pub(super) async fn list(config: &Config, args: ListArgs) -> anyhow::Result<()> 
 #[expect(clippy::print_stdout, reason = "the command's output")]
 pub(super) async fn show(config: &Config, args: ShowArgs) -> anyhow::Result<ExitCode> {
     let Some(item) = super::store(config).await?.get(ItemId(args.id)).await? else {
-        bail!("no work item {} in {}", args.id, config.store_name());
+        bail!("no work item {} in {}", args.id, config.store.url);
     };
     if args.json {
         println!("{}", serde_json::to_string(&item)?);

@@ -16,9 +16,8 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// All findings, at once where the file can be read as TOML with the right keys.
 pub fn load(file: &Path) -> Result<Config, Findings> {
     let mut source = Source { file: file.to_owned(), text: String::new() };
-    source.text = read(file).map_err(|(problem, mend)| {
-        Findings(vec![source.finding("config-unreadable", &[], problem, Some(mend))])
-    })?;
+    source.text = read(file)
+        .map_err(|(problem, mend)| Findings(vec![source.finding("config-unreadable", &[], problem, Some(mend))]))?;
     let mut config = parse(&source).map_err(|finding| Findings(vec![finding]))?;
     config.source = source;
     let findings = check(&config);
@@ -94,7 +93,11 @@ fn check(config: &Config) -> Vec<Finding> {
             find(&["kinds", name, "timeout"], "is 0, so every attempt would fail".into(), "use at least 1s");
         }
         if kind.slots == Some(0) {
-            find(&["kinds", name, "slots"], "is 0, so no item would ever run".into(), "use at least 1, or leave it out");
+            find(
+                &["kinds", name, "slots"],
+                "is 0, so no item would ever run".into(),
+                "use at least 1, or leave it out",
+            );
         }
         if kind.every.is_some_and(|every| every < Duration::from_secs(1)) {
             find(&["kinds", name, "every"], "is shorter than 1s".into(), "use at least 1s");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
+use super::Url;
 use crate::finding::Finding;
 
 /// The text of a configuration file and where it came from.
@@ -30,10 +31,10 @@ impl Source {
     }
 
     /// The store URL with a relative SQLite file made relative to the configuration file.
-    pub fn resolve_url(&self, url: &str) -> String {
-        match url.strip_prefix("sqlite://") {
+    pub fn resolve_url(&self, url: &Url) -> String {
+        match url.0.strip_prefix("sqlite://") {
             Some(path) => format!("sqlite://{}", self.resolve(path).display()),
-            None => url.to_owned(),
+            None => url.0.clone(),
         }
     }
 
@@ -91,7 +92,9 @@ mod tests {
 
     #[test]
     fn a_finding_names_the_line_of_its_key() {
-        let source = source("[kinds.a]\ntimeout = \"5m\"\n\n[[handlers]]\ncomponent = \"a.wasm\"\n[handlers.sql.x]\ndatabase = \"app\"\n");
+        let source = source(
+            "[kinds.a]\ntimeout = \"5m\"\n\n[[handlers]]\ncomponent = \"a.wasm\"\n[handlers.sql.x]\ndatabase = \"app\"\n",
+        );
         let line = |keys: &[&str]| source.finding("x", keys, String::new(), None).line;
         assert_eq!(line(&["kinds", "a", "timeout"]), Some(2));
         assert_eq!(line(&["handlers", "0", "component"]), Some(5));

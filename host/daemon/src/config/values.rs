@@ -2,6 +2,31 @@
 
 use serde::{Deserialize, Deserializer, de::Error};
 
+/// A database's URL. It may hold a password, so it is shown without what could be one.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Url(pub(super) String);
+
+impl std::fmt::Display for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (scheme, rest) = self.0.split_once("://").unwrap_or(("", &self.0));
+        let (secret, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+        if secret.contains('?') {
+            // An `@` among the parameters, or a `?` in the password: no part is surely harmless.
+            return write!(f, "{scheme}://…");
+        }
+        // A password can stand among the parameters, too.
+        let place = place.split_once('?').map_or(place, |(place, _)| place);
+        write!(f, "{scheme}://{place}")
+    }
+}
+
+impl std::fmt::Debug for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Url({self})")
+    }
+}
+
 /// A size in bytes, written as a number or as `64MiB`, `1GiB`, `512KiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub usize);
@@ -46,8 +71,11 @@ pub(super) mod duration {
 
     pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = String::deserialize(deserializer)?;
-        humantime::parse_duration(&text)
-            .map_err(|error| D::Error::custom(format!("`{text}` is no duration ({error}): expected text such as \"30s\", \"5m\" or \"24h\"")))
+        humantime::parse_duration(&text).map_err(|error| {
+            D::Error::custom(format!(
+                "`{text}` is no duration ({error}): expected text such as \"30s\", \"5m\" or \"24h\""
+            ))
+        })
     }
 }
 
@@ -66,6 +94,20 @@ pub(super) mod optional_duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_its_password() {
+        for url in [
+            "postgres://me:se@cret@db:5432/app",
+            "postgres://db:5432/app?user=me&password=se@cret",
+            "postgres://me:se?cr@et@db/app",
+        ] {
+            let shown = format!("{0} {0:?}", Url(url.into()));
+            assert!(!shown.contains("se") && !shown.contains("cr") && !shown.contains("et"), "{shown}");
+        }
+        assert_eq!(Url("sqlite://a/b.db".into()).to_string(), "sqlite://a/b.db");
+        assert_eq!(Url("postgres://me:x@db:5432/app".into()).to_string(), "postgres://db:5432/app");
+    }
 
     #[test]
     fn sizes_are_read_with_their_unit() {
