@@ -18,7 +18,7 @@ pub fn load(file: &Path) -> Result<Config, Findings> {
     let mut source = Source { file: file.to_owned(), text: String::new() };
     source.text = read(file)
         .map_err(|(problem, mend)| Findings(vec![source.finding("config-unreadable", &[], problem, Some(mend))]))?;
-    let mut config = parse(&source).map_err(|finding| Findings(vec![finding]))?;
+    let mut config = parse(&source).map_err(|finding| Findings(vec![*finding]))?;
     config.source = source;
     let findings = check(&config);
     if findings.is_empty() { Ok(config) } else { Err(Findings(findings)) }
@@ -40,14 +40,16 @@ fn read(file: &Path) -> Result<String, (String, String)> {
     })
 }
 
-fn parse(source: &Source) -> Result<Config, Finding> {
-    let malformed = |error: &toml::de::Error, key: Option<String>| Finding {
-        code: "config-malformed",
-        file: source.file.clone(),
-        line: error.span().map(|span| source.line_at(span.start)),
-        key,
-        problem: error.message().trim().replace('\n', ", "),
-        mend: None,
+fn parse(source: &Source) -> Result<Config, Box<Finding>> {
+    let malformed = |error: &toml::de::Error, key: Option<String>| {
+        Box::new(Finding {
+            code: "config-malformed",
+            file: source.file.clone(),
+            line: error.span().map(|span| source.line_at(span.start)),
+            key,
+            problem: error.message().trim().replace('\n', ", "),
+            mend: None,
+        })
     };
     let document = toml::Deserializer::parse(&source.text).map_err(|error| malformed(&error, None))?;
     serde_path_to_error::deserialize(document).map_err(|error| {
