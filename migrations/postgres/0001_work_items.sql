@@ -87,3 +87,37 @@ create table workhost.schedules (
     created_at timestamptz not null default now(),
     constraint schedules_pkey primary key (kind, dedup_key)
 );
+
+-- The attempts that ended otherwise than succeeded. An item's own row tells of its newest one only.
+create table workhost.attempts (
+    item_id bigint not null constraint attempts_item_fkey references workhost.work_items (id) on delete cascade,
+    attempt integer not null,
+    host text not null,
+    handler_digest text,
+    started_at timestamptz not null,
+    ended_at timestamptz not null,
+    outcome text collate "C" not null,
+    error text,
+    constraint attempts_pkey primary key (item_id, attempt)
+);
+
+-- A trigger, so that the record is part of whichever statement ends the attempt, also one of an older host.
+create function workhost.keep_attempt() returns trigger language plpgsql as $$
+begin
+    insert into workhost.attempts (item_id, attempt, host, handler_digest, started_at, ended_at, outcome, error)
+    values (
+        new.id, new.attempt, new.host, new.handler_digest, new.started_at, new.updated_at,
+        -- Its handler had succeeded, but a cancel was requested.
+        case when new.ended_as = 'succeeded' then 'cancelled' else new.ended_as end,
+        case when new.ended_as in ('failed', 'retry') then new.error end
+    );
+    -- The newest 100 stay.
+    if new.attempt > 100 then
+        delete from workhost.attempts a where a.item_id = new.id and a.attempt <= new.attempt - 100;
+    end if;
+    return null;
+end
+$$;
+create trigger work_items_keep_attempt after update on workhost.work_items for each row
+    when (old.status = 'running' and new.ended_as is not null and new.status <> 'succeeded')
+    execute function workhost.keep_attempt();

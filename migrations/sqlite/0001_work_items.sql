@@ -88,3 +88,31 @@ create table schedules (
     created_at integer not null,
     constraint schedules_pkey primary key (kind, dedup_key)
 ) strict, without rowid;
+
+-- The attempts that ended otherwise than succeeded. An item's own row tells of its newest one only.
+create table attempts (
+    item_id integer not null constraint attempts_item_fkey references work_items (id) on delete cascade,
+    attempt integer not null,
+    host text not null,
+    handler_digest text,
+    started_at integer not null,
+    ended_at integer not null,
+    outcome text not null,
+    error text,
+    constraint attempts_pkey primary key (item_id, attempt)
+) strict, without rowid;
+
+-- A trigger, so that the record is part of whichever statement ends the attempt, also one of an older host.
+create trigger work_items_keep_attempt after update on work_items
+    when old.status = 'running' and new.ended_as is not null and new.status <> 'succeeded'
+begin
+    insert into attempts (item_id, attempt, host, handler_digest, started_at, ended_at, outcome, error)
+    values (
+        new.id, new.attempt, new.host, new.handler_digest, new.started_at, new.updated_at,
+        -- Its handler had succeeded, but a cancel was requested.
+        iif(new.ended_as = 'succeeded', 'cancelled', new.ended_as),
+        iif(new.ended_as in ('failed', 'retry'), new.error, null)
+    );
+    -- The newest 100 stay.
+    delete from attempts where item_id = new.id and attempt <= new.attempt - 100;
+end;

@@ -3,6 +3,7 @@
 //! `cargo xtask test` runs it. By hand: `WORKHOST_TEST_POSTGRES=postgres://postgres@localhost/postgres
 //! cargo test --test contract`, with a private server on which each test makes a database of its own.
 
+mod attempts;
 mod cancel;
 mod claim;
 mod enqueue;

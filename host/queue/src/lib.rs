@@ -4,6 +4,7 @@
 //! keep the same promises, shown by one contract suite (`tests/contract`). This is the only crate
 //! that knows the queue's SQL, and it knows nothing of components.
 
+mod attempts;
 mod choice;
 mod connect;
 mod ending;
@@ -16,6 +17,7 @@ mod postgres;
 mod sqlite;
 mod verbs;
 
+pub use attempts::{AttemptRecord, KEPT_ATTEMPTS};
 pub use connect::{ConnectOptions, connect};
 pub use error::{QueueError, Result};
 pub use item::{Fence, ItemId, Status, WorkItem};

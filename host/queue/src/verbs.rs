@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use crate::{Fence, ItemId, Json, Result, Status, WorkItem};
+use crate::{AttemptRecord, Fence, ItemId, Json, Result, Status, WorkItem};
 
 /// A durable work queue. Every behaviour stated here holds on each store; the database's clock decides
 /// leases and due times.
@@ -65,6 +65,10 @@ pub trait Queue: Send + Sync + 'static {
 
     /// Reads one item.
     async fn get(&self, id: ItemId) -> Result<Option<WorkItem>>;
+
+    /// Reads the attempts of an item that ended otherwise than succeeded, newest first:
+    /// the newest [`KEPT_ATTEMPTS`](crate::KEPT_ATTEMPTS) of them. None for an unknown item.
+    async fn attempts(&self, id: ItemId) -> Result<Vec<AttemptRecord>>;
 
     /// Reads items, newest first.
     async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>>;

@@ -3,6 +3,7 @@
 //! A verb is one statement where it can be, in one round trip. Statements that could wait for a row
 //! skip it and try it alone, so that one locked row delays no other.
 
+mod attempts;
 mod cancel;
 mod claim;
 mod enqueue;
@@ -28,8 +29,8 @@ use tokio::task::JoinSet;
 
 use crate::ending::Ending;
 use crate::{
-    Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish, ItemId, Migrated,
-    NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, WorkItem,
+    AttemptRecord, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish,
+    ItemId, Migrated, NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, WorkItem,
 };
 use trouble::{retrying, told};
 
@@ -124,6 +125,10 @@ impl Queue for PostgresQueue {
 
     async fn get(&self, id: ItemId) -> Result<Option<WorkItem>> {
         retrying(|| read::get(&self.pool, id)).await
+    }
+
+    async fn attempts(&self, id: ItemId) -> Result<Vec<AttemptRecord>> {
+        retrying(|| attempts::attempts(&self.pool, id)).await
     }
 
     async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>> {

@@ -3,6 +3,7 @@
 //! One process serves a file; others may open it beside. One connection writes, so that the writes of this
 //! process wait for each other in line and not in SQLite's busy loop; a few others read.
 
+mod attempts;
 mod cancel;
 mod claim;
 mod enqueue;
@@ -31,8 +32,8 @@ use tokio::time::Instant;
 
 use crate::ending::Ending;
 use crate::{
-    Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish, ItemId, Migrated,
-    NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, WorkItem,
+    AttemptRecord, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish,
+    ItemId, Migrated, NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, WorkItem,
 };
 use live::Live;
 use trouble::told;
@@ -142,6 +143,10 @@ impl Queue for SqliteQueue {
 
     async fn get(&self, id: ItemId) -> Result<Option<WorkItem>> {
         read::get(&self.readers, id).await.map_err(told)
+    }
+
+    async fn attempts(&self, id: ItemId) -> Result<Vec<AttemptRecord>> {
+        attempts::attempts(&self.readers, id).await.map_err(told)
     }
 
     async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>> {

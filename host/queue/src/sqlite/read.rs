@@ -55,7 +55,8 @@ pub(super) fn status(row: &SqliteRow) -> sqlx::Result<Status> {
     word.parse().map_err(|error: String| sqlx::Error::Decode(error.into()))
 }
 
-fn moment(millis: i64) -> sqlx::Result<OffsetDateTime> {
+/// A time from the milliseconds that the file holds.
+pub(super) fn moment(millis: i64) -> sqlx::Result<OffsetDateTime> {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(millis) * 1_000_000)
         .map_err(|error| sqlx::Error::Decode(error.into()))
 }
