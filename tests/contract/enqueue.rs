@@ -145,16 +145,10 @@ contract! {
 contract_on! { Postgres:
     async fn when_the_winner_of_a_key_rolls_back_the_one_that_waited_creates(store) {
         let mut winner = store.pg().begin().await.unwrap();
-        sqlx::query(
-            "insert into work_items (kind, payload, dedup_key, run_at, created_at, updated_at)
-            values ('a', '{}', 'k', now(), now(), now())",
-        )
-        .execute(&mut *winner)
-        .await
-        .unwrap();
+        sqlx::query("select enqueue('a', '{}', 'k')").execute(&mut *winner).await.unwrap();
         let queue = store.host().await;
         let waiting = tokio::spawn(async move { queue.enqueue(&[keyed("a", "k")]).await });
-        let blocked = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into%'";
+        let blocked = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%enqueue_many%' and datname = current_database()";
         while store.number(blocked).await == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -14,7 +14,11 @@ use crate::{Migrated, QueueError, Result};
 const MIGRATIONS: [Migration; 1] = [Migration {
     version: 1,
     name: "0001_work_items",
-    sql: include_str!("../../../../migrations/postgres/0001_work_items.sql"),
+    sql: concat!(
+        include_str!("../../../../migrations/postgres/0001_work_items.sql"),
+        include_str!("../../../../migrations/postgres/0001a_payload_flaw.sql"),
+        include_str!("../../../../migrations/postgres/0001b_enqueue.sql"),
+    ),
     oldest_binary: 1,
 }];
 

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
+use sqlx::postgres::PgDatabaseError;
+
 use crate::{QueueError, Result};
+
+/// What `workhost.enqueue` refuses by name.
+const FIELDS: [&str; 7] = ["items", "kind", "payload", "dedup_key", "scope", "run_at", "priority"];
 
 /// How often a verb that the server ended for the sake of others is begun again.
 const RETRIES: u32 = 4;
@@ -67,9 +72,19 @@ pub(super) fn told(error: sqlx::Error) -> QueueError {
         Some("3F000" | "42P01" | "42703" | "42883") => {
             unusable("its schema does not fit this build; run `workhost serve`, which migrates it")
         }
+        // A function of ours refused an argument. The limits in the database may be lower than this host's.
+        Some("22023") if let Some(refused) = invalid(&error) => refused,
         Some("3D000") => unusable("create the database"),
         Some("28000" | "28P01") => unusable("mend the user or the password in the store's URL"),
         Some("42501") => unusable("grant the privilege to the user of the store's URL"),
         _ => QueueError::Unavailable { reason: words },
     }
+}
+
+/// The refusal of `workhost.enqueue`, which names the field at fault.
+fn invalid(error: &sqlx::Error) -> Option<QueueError> {
+    let refused = error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?;
+    let field = FIELDS.into_iter().find(|field| refused.column() == Some(field))?;
+    let reason = refused.message().strip_prefix(field)?.strip_prefix(": ")?;
+    Some(QueueError::Invalid { field, reason: reason.to_owned() })
 }
