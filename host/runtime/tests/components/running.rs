@@ -79,8 +79,8 @@ async fn a_guest_that_spins_ends_when_its_future_is_dropped() {
 
 #[tokio::test]
 async fn more_attempts_than_sandboxes_take_turns() {
-    let run = "(if (i32.eq (local.get $payload_len) (i32.const 4)) (then (loop $again (br $again)))) (call $done (local.get $payload) (local.get $payload_len))";
-    let handler = Guest { run, ..Guest::default() }.load(&runtime()).await;
+    let run = "(call $report (local.get $payload) (local.get $payload_len)) (if (i32.eq (local.get $payload_len) (i32.const 4)) (then (loop $again (br $again)))) (call $done (local.get $payload) (local.get $payload_len))";
+    let handler = Guest { run, ..WORK }.load(&runtime()).await;
     // All the sandboxes that the runtime of these tests has.
     let spinning: Vec<_> = (0..4)
         .map(|_| {
@@ -92,6 +92,9 @@ async fn more_attempts_than_sandboxes_take_turns() {
             (tokio::spawn(attempt), control)
         })
         .collect();
+    while spinning.iter().any(|(_, control)| control.progress().is_none()) {
+        tokio::task::yield_now().await;
+    }
     let mut one_more = std::pin::pin!(handler.run(job("1"), Arc::new(Control::new())));
     assert!(tokio::time::timeout(Duration::from_millis(100), &mut one_more).await.is_err(), "it found a fifth sandbox");
     for (_, control) in &spinning {
