@@ -31,6 +31,18 @@ on_both_stores! {
         daemon.stop();
     }
 
+    async fn a_kind_that_opts_in_is_retried_until_its_retries_are_used_up(w: Workshop) {
+        w.configure(&guest("fail", "retries = 2\nretry_delay = \"100ms\""));
+        let daemon = w.serve();
+        let passing = w.enqueue("fail", &["--payload", r#"{"message": "mail server is away"}"#]);
+        let item = w.until_finished(passing).await;
+        assert_eq!((item.status, item.attempt, item.failures, item.stalls), (Status::Failed, 3, 3, 0));
+        let permanent = w.enqueue("fail", &["--payload", r#"{"message": "no such mailbox", "permanent": true}"#]);
+        let item = w.until_finished(permanent).await;
+        assert_eq!((item.status, item.attempt, item.failures), (Status::Failed, 1, 1));
+        daemon.stop();
+    }
+
     async fn a_trap_fails_the_item_with_the_panics_own_text_and_harms_nobody_else(w: Workshop) {
         w.configure(&(guest("panic", "") + &guest("echo", "")));
         let daemon = w.serve();

@@ -145,6 +145,15 @@ pub struct KindSettings {
     pub scopes: Vec<String>,
     /// How many items of this kind one host runs at a time. Default: as many as the host has slots.
     pub slots: Option<u32>,
+    /// How often a failed item is tried again. Default: never.
+    #[serde(default)]
+    pub retries: u32,
+    /// How long to wait before the first retry. The wait doubles with each further failure, less a random part.
+    #[serde(default = "default_retry_delay", with = "values::duration")]
+    pub retry_delay: Duration,
+    /// The longest wait before a retry.
+    #[serde(default = "default_retry_delay_max", with = "values::duration")]
+    pub retry_delay_max: Duration,
 }
 
 /// Whether items of a kind have a scope.
@@ -219,6 +228,14 @@ pub enum DirMode {
 }
 
 fn default_timeout() -> Duration {
+    Duration::from_secs(3600)
+}
+
+fn default_retry_delay() -> Duration {
+    Duration::from_secs(10)
+}
+
+fn default_retry_delay_max() -> Duration {
     Duration::from_secs(3600)
 }
 

@@ -5,6 +5,7 @@ mod attempts;
 mod finisher;
 mod heartbeat;
 mod outcome;
+mod retry;
 mod slots;
 mod stop;
 

@@ -13,6 +13,7 @@ use workhost_runtime::{Control, Ended, Job, StopReason};
 use super::attempts::{Attempts, Vital};
 use super::finisher::Finisher;
 use super::outcome::{Asked, Cause, decide};
+use super::retry::RetryPolicy;
 use super::stop::Stop;
 use crate::config::{self, ScopeRule};
 use crate::registry::Kind;
@@ -42,7 +43,8 @@ pub(super) async fn run(context: &Context, claim: Claim, kind: &Kind, sent: Inst
             warn!(?cause, "ended without a word to the store: the item is another's, or will be");
             return;
         }
-        let Some(outcome) = decide(cause, asked) else { return };
+        let retry = RetryPolicy::of(&kind.settings).delay(claim.item.failures, rand::random());
+        let Some(outcome) = decide(cause, asked, retry) else { return };
         let finish = Finish { fence, outcome: outcome.clone(), progress: registration.unstored_progress() };
         record(context, finish, &mut vital, &outcome).await;
     }

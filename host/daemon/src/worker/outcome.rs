@@ -35,7 +35,19 @@ pub(super) struct Asked {
 
 /// What to record; `None`: nothing may be written. The first rule that matches wins: lost, self-stopped,
 /// cancelled, done, released, failed. A failure stays one, also after a cancel request or in a shutdown.
-pub(super) fn decide(cause: Cause, asked: Asked) -> Option<Outcome> {
+///
+/// `retry` is how long to wait before the item is tried again if this is a failure; `None` where its kind has not opted
+/// in or its retries are used up.
+pub(super) fn decide(cause: Cause, asked: Asked, retry: Option<Duration>) -> Option<Outcome> {
+    let can_pass = !matches!(cause, Cause::Refused(_) | Cause::Returned(Ended::Failed { permanent: true, .. }));
+    match (ended(cause, asked)?, retry) {
+        (Outcome::Failed { error }, Some(delay)) if can_pass && !asked.cancel => Some(Outcome::Retry { error, delay }),
+        (outcome, _) => Some(outcome),
+    }
+}
+
+/// What to record of an attempt that is not retried.
+fn ended(cause: Cause, asked: Asked) -> Option<Outcome> {
     let outcome = match cause {
         Cause::Lost | Cause::SelfStopped => return None,
         Cause::Returned(Ended::Done(summary)) => match summary.as_deref().map(Json::storable).transpose() {
@@ -90,6 +102,10 @@ mod tests {
         Some(Json::parse("1").unwrap())
     }
 
+    fn decide(cause: Cause, asked: Asked) -> Option<Outcome> {
+        super::decide(cause, asked, None)
+    }
+
     fn is_failed(outcome: Option<Outcome>, text: &str) -> bool {
         matches!(outcome, Some(Outcome::Failed { error }) if error.contains(text))
     }
@@ -130,21 +146,43 @@ mod tests {
         assert!(is_failed(decide(stopped(), DEADLINE), "timeout of 1m"));
     }
 
-    #[test]
-    fn a_failure_stays_one_whatever_was_asked() {
-        let failures = [
+    /// Every way to fail, with a part of its text.
+    fn failures() -> [(Cause, &'static str); 8] {
+        [
             (Cause::Returned(Ended::Failed { message: "no such user".into(), permanent: true }), "no such user"),
+            (Cause::Returned(Ended::Failed { message: "mail server is away".into(), permanent: false }), "mail server"),
             (Cause::Returned(Ended::Trapped { message: "panicked".into() }), "panicked"),
             (Cause::Returned(Ended::Limit { limit: "memory limit of 64 MiB".into() }), "memory limit"),
             (Cause::TimedOut(Duration::from_secs(300)), "timeout of 5m"),
             (Cause::Refused("payload.age: is missing".into()), "payload.age"),
             (Cause::Returned(Ended::Done(Some("{".into()))), "no JSON"),
             (Cause::Returned(Ended::Stopped(Some("{".into()))), "no JSON"),
-        ];
-        for (cause, text) in failures {
+        ]
+    }
+
+    #[test]
+    fn a_failure_stays_one_whatever_was_asked() {
+        for (cause, text) in failures() {
             for asked in ALL {
                 assert!(is_failed(decide(cause.clone(), asked), text), "{cause:?} {asked:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_failure_is_retried_where_the_kind_opted_in_and_no_cancel_was_requested() {
+        let delay = Duration::from_secs(10);
+        let retried = |cause: &Cause, asked| {
+            let outcome = super::decide(cause.clone(), asked, Some(delay));
+            matches!(outcome, Some(Outcome::Retry { delay: waited, .. }) if waited == delay)
+        };
+        for (cause, _) in failures() {
+            let can_pass = !matches!(cause, Cause::Refused(_) | Cause::Returned(Ended::Failed { permanent: true, .. }));
+            for asked in [NOTHING, SHUTDOWN, DEADLINE] {
+                assert_eq!(retried(&cause, asked), can_pass, "{cause:?} {asked:?}");
+            }
+            assert!(!retried(&cause, CANCEL) && !retried(&cause, BOTH), "{cause:?}");
+        }
+        assert!(!retried(&done(), NOTHING) && !retried(&stopped(), SHUTDOWN));
     }
 }
