@@ -7,7 +7,7 @@ use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::bindings::exports::workhost::handler::handler::WorkItem;
 use crate::bindings::workhost::handler::types::{Ending, Failure};
-use crate::capability::dirs;
+use crate::capability::dirs::{self, NotOpen};
 use crate::capability::retention::RetentionContext;
 use crate::capability::sql::SqlContext;
 use crate::control::{Control, EndedByHost};
@@ -30,7 +30,7 @@ pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> En
             let _turn = shared.turns.acquire().await.expect("the semaphore is never closed");
             let wasi = match dirs::open(&handler.granted.dirs, job.scope.as_deref()).await {
                 Ok(wasi) => wasi,
-                Err(message) => return Ended::Failed { message, permanent: false },
+                Err(NotOpen { message, permanent }) => return Ended::Failed { message, permanent },
             };
             let output = Output::new(job.id, job.kind.clone(), job.attempt, limits);
             let capabilities = capabilities(handler, &job, wasi, &control);

@@ -49,15 +49,25 @@ pub(crate) fn check(grants: &[DirGrant]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// A WASI context with the folders opened, for an item of this scope. The error is text for people.
-pub(crate) async fn open(grants: &[DirGrant], scope: Option<&str>) -> Result<WasiCtxBuilder, String> {
+/// Why folders are not open.
+#[derive(Debug)]
+pub(crate) struct NotOpen {
+    /// Text for people.
+    pub(crate) message: String,
+    /// Whether it is the item that cannot have them, now or later.
+    pub(crate) permanent: bool,
+}
+
+/// A WASI context with the folders opened, for an item of this scope.
+pub(crate) async fn open(grants: &[DirGrant], scope: Option<&str>) -> Result<WasiCtxBuilder, NotOpen> {
     let mut wasi = WasiCtxBuilder::new();
     if grants.is_empty() {
         return Ok(wasi);
     }
     let mut folders = Vec::new();
     for grant in grants {
-        folders.push((host_path(grant, scope)?, grant.clone()));
+        let path = host_path(grant, scope).map_err(|message| NotOpen { message, permanent: true })?;
+        folders.push((path, grant.clone()));
     }
     // Off the async threads, because a network drive can take its time.
     let opening = tokio::task::spawn_blocking(move || {
@@ -68,7 +78,8 @@ pub(crate) async fn open(grants: &[DirGrant], scope: Option<&str>) -> Result<Was
         }
         Ok(wasi)
     });
-    opening.await.unwrap_or_else(|panic| Err(format!("folders cannot be opened: {panic}")))
+    let opened = opening.await.unwrap_or_else(|panic| Err(format!("folders cannot be opened: {panic}")));
+    opened.map_err(|message| NotOpen { message, permanent: false })
 }
 
 /// The folder on the host, with the scope put in.
@@ -131,7 +142,9 @@ mod tests {
     async fn a_scope_without_a_folder_is_told_with_its_path() {
         let dir = tempfile::tempdir().unwrap();
         let grant = grant(&format!("{}/{{scope}}", dir.path().display()));
-        let error = open(&[grant], Some("none")).await.err().unwrap();
-        assert!(error.contains("none cannot be opened"), "{error}");
+        let error = open(std::slice::from_ref(&grant), Some("none")).await.err().unwrap();
+        assert!(error.message.contains("none cannot be opened") && !error.permanent, "{error:?}");
+        let error = open(&[grant], None).await.err().unwrap();
+        assert!(error.message.contains("no scope") && error.permanent, "{error:?}");
     }
 }
