@@ -62,7 +62,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let workspace = Workspace::load()?;
     let mut tally = Tally::default();
     if args.suite != Suites::Integration {
-        tally.add("unit", unit(args, &workspace)?);
+        let mut counts = unit(args, &workspace)?;
+        if args.suite == Suites::All {
+            // The tests that wait for a server are not skipped: they run among the integration tests.
+            counts.iter_mut().for_each(|count| count.ignored = 0);
+        }
+        tally.add("unit", counts);
     }
     if args.suite != Suites::Unit {
         integration(args, &workspace, &mut tally)?;
@@ -78,12 +83,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// The tests inside the crates. Plain `cargo test` means the host's; the handlers' are run natively.
 fn unit(args: &Args, workspace: &Workspace) -> Result<Vec<Count>> {
-    let mut counts = tests(workspace, args, "host", &[], &[])?;
+    let mut counts = tests(workspace, args, "host", &[], &[], &[])?;
     let handlers: Vec<&str> =
         workspace.below("handlers").flat_map(|package| ["--package", package.name.as_str()]).collect();
     // No selection at all would mean the host again.
     if !handlers.is_empty() {
-        counts.extend(tests(workspace, args, "handlers", &handlers, &[])?);
+        counts.extend(tests(workspace, args, "handlers", &handlers, &[], &[])?);
     }
     Ok(counts)
 }
@@ -100,21 +105,24 @@ fn integration(args: &Args, workspace: &Workspace, tally: &mut Tally) -> Result<
     let server = Server::start(&programs)?;
     let components = workspace.components_dir().display().to_string();
     let environment = [("WORKHOST_TEST_POSTGRES", server.url()), ("WORKHOST_TEST_COMPONENTS", &components)];
+    // What a crate tests inside itself and needs the server for is marked as ignored there.
+    tally.add("integration", tests(workspace, args, "host", &["--lib"], &environment, &["--ignored"])?);
     // Without `--package`: cargo would choose other features for the dependencies, and build them anew.
     for target in targets {
-        tally.add("integration", tests(workspace, args, target, &["--test", target], &environment)?);
+        tally.add("integration", tests(workspace, args, target, &["--test", target], &environment, &[])?);
     }
     Ok(())
 }
 
-/// Builds, runs and counts the tests that cargo selects by some options. What does not compile
-/// counts as a failure, so that the other suites still run.
+/// Builds, runs and counts the tests that cargo selects by some options; the test programs get what stands for
+/// them behind `--`. What does not compile counts as a failure, so that the other suites still run.
 fn tests(
     workspace: &Workspace,
     args: &Args,
     name: &str,
     selection: &[&str],
     environment: &[(&str, &str)],
+    for_programs: &[&str],
 ) -> Result<Vec<Count>> {
     let test = || {
         let mut command = cargo();
@@ -127,7 +135,7 @@ fn tests(
         return Ok(vec![Count::broken(name)]);
     }
     let mut command = test();
-    command.arg("--no-fail-fast").args(args.for_programs()).envs(environment.iter().copied());
+    command.arg("--no-fail-fast").args(args.for_programs()).args(for_programs).envs(environment.iter().copied());
     let (mut counts, succeeded) = counted(command)?;
     if !succeeded && counts.iter().all(|count| count.failed == 0) {
         counts.push(Count::broken(name));
