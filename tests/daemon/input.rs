@@ -48,6 +48,7 @@ const WRONG: &[(&str, &[&str])] = &[
     ("[worker]\nlease = \"soon\"\n", &["workhost.toml:2", "worker.lease", "\"24h\""]),
     ("[worker]\nlease = \"8s\"\n", &["workhost.toml:2", "worker.lease", "two heartbeats", "hint"]),
     ("[worker]\nslots = 0\nmax_stalls = 0\n", &["workhost.toml:2", "workhost.toml:3", "2 findings"]),
+    ("[worker]\nslots = 1001\n", &["workhost.toml:2", "worker.slots", "1000"]),
     ("[kinds.a]\nevery = \"1h\"\nscope = \"required\"\n", &["workhost.toml:2", "kinds.a.every", "lists none"]),
     ("[kinds.a]\nscope = \"sometimes\"\n", &["workhost.toml:2", "kinds.a.scope", "required"]),
     ("[[handlers]]\nmemory = \"1GiB\"\n", &["workhost.toml:1", "handlers[0]", "component"]),

@@ -43,7 +43,8 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let serving = queue.serve(&owner).await?;
     let migrated = queue.migrate().await?;
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
-    let runtime = Runtime::new(Limits::default())?;
+    let limits = Limits::default();
+    let runtime = Runtime::new(Limits { attempts: limits.attempts.max(config.worker.slots), ..limits })?;
     let registry = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone()))).await?;
     let kinds: Vec<&str> = registry.kinds().map(|kind| kind.name.as_str()).collect();
     info!(?kinds, "the registry is valid");

@@ -10,6 +10,9 @@ use crate::finding::{Finding, Findings};
 /// path (a disk image, a device) is refused at once.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
+/// The most items that one host runs at a time. Each needs address space for its sandbox, set aside at the start.
+const MAX_SLOTS: u32 = 1000;
+
 /// Reads a configuration and checks what can be checked without components or databases.
 ///
 /// # Errors
@@ -89,6 +92,13 @@ fn check(config: &Config) -> Vec<Finding> {
         if value == 0 {
             find(&["worker", name], "is 0, so no item would ever run".into(), "use at least 1");
         }
+    }
+    if worker.slots > MAX_SLOTS {
+        find(
+            &["worker", "slots"],
+            format!("{} items at a time are more than the {MAX_SLOTS} that one host runs", worker.slots),
+            "use fewer, and more hosts",
+        );
     }
     for (name, kind) in &config.kinds {
         if kind.timeout.is_zero() {
