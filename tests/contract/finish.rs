@@ -13,7 +13,7 @@ async fn finished(store: &TestStore, cancel: bool, outcome: Outcome) -> (Claim, 
         assert_eq!(store.queue.cancel(claim.item.id).await.unwrap(), CancelAnswer::Requested);
     }
     let finish = Finish { fence: claim.fence(), outcome, progress: Some(json("\"newest\"")) };
-    assert_eq!(store.queue.finish(&[finish.clone()]).await.unwrap(), [Recorded::Recorded]);
+    assert_eq!(store.queue.finish(std::slice::from_ref(&finish)).await.unwrap(), [Recorded::Recorded]);
     let item = store.get(claim.item.id).await;
     assert_eq!(item.progress.as_ref().unwrap().as_str(), "\"newest\"", "each write carries the newest progress");
     assert_eq!(item.lease_expires_at, None);

@@ -27,7 +27,7 @@ contract! {
             let claim = store.running(keyed("a", "k")).await;
             let queued = store.enqueue(keyed("a", "k")).await;
             let finish = Finish { fence: claim.fence(), outcome: outcome.clone(), progress: None };
-            assert_eq!(store.queue.finish(&[finish.clone()]).await.unwrap(), [Recorded::Recorded]);
+            assert_eq!(store.queue.finish(std::slice::from_ref(&finish)).await.unwrap(), [Recorded::Recorded]);
             assert_eq!(store.queue.finish(&[finish]).await.unwrap(), [Recorded::Recorded], "its answer may have been lost");
             let item = store.get(claim.item.id).await;
             assert_eq!((item.status, item.reason.as_deref()), (Status::Cancelled, Some("superseded")));
