@@ -121,3 +121,15 @@ $$;
 create trigger work_items_keep_attempt after update on workhost.work_items for each row
     when (old.status = 'running' and new.ended_as is not null and new.status <> 'succeeded')
     execute function workhost.keep_attempt();
+
+-- What people hold back. Claims and schedules look here first; running attempts go on.
+create table workhost.pauses (
+    what text collate "C" not null constraint pauses_what_check check (what in ('kind', 'scope', 'schedule')),
+    -- Empty where there is none.
+    kind text collate "C" not null,
+    scope text collate "C" not null,
+    paused_at timestamptz not null,
+    -- The person or program, as it called itself.
+    paused_by text,
+    constraint pauses_pkey primary key (what, kind, scope)
+);

@@ -116,3 +116,15 @@ begin
     -- The newest 100 stay.
     delete from attempts where item_id = new.id and attempt <= new.attempt - 100;
 end;
+
+-- What people hold back. Claims and schedules look here first; running attempts go on.
+create table pauses (
+    what text not null constraint pauses_what_check check (what in ('kind', 'scope', 'schedule')),
+    -- Empty where there is none.
+    kind text not null,
+    scope text not null,
+    paused_at integer not null,
+    -- The person or program, as it called itself.
+    paused_by text,
+    constraint pauses_pkey primary key (what, kind, scope)
+) strict, without rowid;

@@ -11,6 +11,7 @@ mod fence;
 mod finish;
 mod heartbeat;
 mod migrate;
+mod pause;
 mod read;
 mod recover;
 mod retention;

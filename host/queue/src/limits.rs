@@ -26,6 +26,8 @@ pub struct Limits {
     pub dedup_key_bytes: usize,
     /// Bytes of a host's name and of a handler's digest; 256.
     pub host_bytes: usize,
+    /// Bytes of the name of a person, a program or a token; 256.
+    pub actor_bytes: usize,
     /// How far in the future an item may be due; ten years. Longer is a mistake of units.
     pub delay: Duration,
     /// Items in one enqueue; 10,000. It is one transaction, and others wait for its dedup keys.
@@ -45,6 +47,7 @@ impl Default for Limits {
             scope_bytes: 512,
             dedup_key_bytes: 1024,
             host_bytes: 256,
+            actor_bytes: 256,
             delay: Duration::from_secs(10 * 366 * 24 * 60 * 60),
             batch_items: 10_000,
             list_items: 500,
@@ -61,7 +64,7 @@ impl Limits {
         for item in items {
             self.check_kind(&item.kind)?;
             if let Some(scope) = &item.scope {
-                check_name("scope", scope, self.scope_bytes)?;
+                self.check_scope(scope)?;
             }
             if let Some(key) = &item.dedup_key {
                 check_name("dedup_key", key, self.dedup_key_bytes)?;
@@ -85,6 +88,14 @@ impl Limits {
             Some(control) => Err(refused("kind", format!("it contains the control character {control:?}"))),
             None => Ok(()),
         }
+    }
+
+    pub(crate) fn check_scope(&self, scope: &str) -> Result<()> {
+        check_name("scope", scope, self.scope_bytes)
+    }
+
+    pub(crate) fn check_actor(&self, actor: Option<&str>) -> Result<()> {
+        actor.map_or(Ok(()), |actor| check_name("actor", actor, self.actor_bytes))
     }
 
     pub(crate) fn check_host(&self, host: &str, digests: impl Iterator<Item = impl AsRef<str>>) -> Result<()> {
@@ -149,31 +160,4 @@ fn refused(field: &'static str, reason: String) -> QueueError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_error_is_cut_at_a_character_and_says_its_length() {
-        let limits = Limits { error_bytes: 64, ..Limits::default() };
-        let stored = limits.error_text(&"é".repeat(50));
-        assert!(stored.len() <= 64 && stored.starts_with("éé"), "{stored}");
-        assert!(stored.ends_with("… (cut: the text has 100 bytes)"), "{stored}");
-        assert_eq!(limits.error_text("short\0"), "short\u{fffd}");
-    }
-
-    #[test]
-    fn a_result_that_is_too_long_leaves_a_note() {
-        let limits = Limits { result_bytes: 10, ..Limits::default() };
-        let kept = limits.result(&Json::parse("[1]").unwrap());
-        assert_eq!(kept.as_str(), "[1]");
-        let note = limits.result(&Json::parse("[1,2,3,4,5,6]").unwrap());
-        assert!(note.as_str().contains("13 bytes; the limit is 10"), "{}", note.as_str());
-    }
-
-    #[test]
-    fn a_field_past_its_limit_is_named() {
-        let limits = Limits { kind_bytes: 4, ..Limits::default() };
-        let error = limits.check_new(&[NewItem::new("kinds", serde_json::json!({}).into())]).unwrap_err();
-        assert_eq!(error.to_string(), "kind: 5 bytes; the limit is 4");
-    }
-}
+mod tests;

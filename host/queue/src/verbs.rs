@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use crate::{AttemptRecord, Fence, ItemId, Json, Result, Status, WorkItem};
+use crate::{AttemptRecord, Fence, ItemId, Json, Pausable, Paused, Result, Status, WorkItem};
 
 /// A durable work queue. Every behaviour stated here holds on each store; the database's clock decides
 /// leases and due times.
@@ -57,6 +57,17 @@ pub trait Queue: Send + Sync + 'static {
 
     /// Calls an item off: at once if queued, by request if running.
     async fn cancel(&self, id: ItemId) -> Result<CancelAnswer>;
+
+    /// Holds work back until it is resumed, over restarts of any host; what runs already goes on. A pause that was
+    /// answered is seen by every claim and schedule that begins afterwards. Answers whether it was not paused before:
+    /// a repeated pause changes nothing. `actor` is the person or program that wants it so.
+    async fn pause(&self, work: &Pausable, actor: Option<&str>) -> Result<bool>;
+
+    /// Lets paused work go on, and wakes the hosts. Answers whether it was paused.
+    async fn resume(&self, work: &Pausable, actor: Option<&str>) -> Result<bool>;
+
+    /// Reads what is paused.
+    async fn paused(&self) -> Result<Vec<Paused>>;
 
     /// Deletes up to `limit` items that finished more than `older_than` ago, oldest first, and answers
     /// how many. Never queued or running ones, never one that a schedule still needs. With a fence it

@@ -108,6 +108,7 @@ async fn candidates(pool: &PgPool, request: &ClaimRequest) -> sqlx::Result<Vec<C
     let rows: Vec<(i64, String, Option<String>)> = sqlx::query_as(
         "with recursive kinds as (
             select * from unnest($1::text[], $2::bigint[]) as k (kind, most)
+            where k.kind not in (select p.kind from workhost.pauses p where p.what = 'kind')
         ), waiting (scope) as (
             -- Hops through the index from each scope to the next, whatever waits in them.
             (select w.scope from workhost.work_items w
@@ -123,7 +124,7 @@ async fn candidates(pool: &PgPool, request: &ClaimRequest) -> sqlx::Result<Vec<C
             from (select w.scope from waiting w union all select distinct u.scope from unnest($3) as u (scope)) as s
             where s.scope is not null and not exists (
                 select from workhost.work_items r where r.scope = s.scope and r.status = 'running'
-            )
+            ) and s.scope not in (select p.scope from workhost.pauses p where p.what = 'scope')
         ), heads as materialized (
             select head.*
             from free cross join lateral (
@@ -169,6 +170,8 @@ async fn take(pool: &PgPool, request: &ClaimRequest, ids: &[i64]) -> sqlx::Resul
             where d.id = any($1) and d.status = 'queued' and d.run_at <= now() and not exists (
                 select from workhost.work_items r where r.scope = d.scope and r.status = 'running'
             )
+                and d.kind not in (select p.kind from workhost.pauses p where p.what = 'kind')
+                and coalesce(d.scope, '') not in (select p.scope from workhost.pauses p where p.what = 'scope')
             -- One order of scopes for all hosts, so that they wait for each other in turn.
             order by d.scope, d.id
             for no key update of d skip locked

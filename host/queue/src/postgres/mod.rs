@@ -10,6 +10,7 @@ mod enqueue;
 mod finish;
 mod heartbeat;
 mod migrate;
+mod pause;
 mod read;
 mod recover;
 mod retention;
@@ -30,7 +31,8 @@ use tokio::task::JoinSet;
 use crate::ending::Ending;
 use crate::{
     AttemptRecord, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish,
-    ItemId, Migrated, NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, WorkItem,
+    ItemId, Migrated, NewItem, Pausable, Paused, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving,
+    WorkItem,
 };
 use trouble::{retrying, told};
 
@@ -117,6 +119,25 @@ impl Queue for PostgresQueue {
 
     async fn cancel(&self, id: ItemId) -> Result<CancelAnswer> {
         retrying(|| cancel::cancel(&self.pool, id)).await
+    }
+
+    async fn pause(&self, work: &Pausable, actor: Option<&str>) -> Result<bool> {
+        work.check(&self.options.limits)?;
+        self.options.limits.check_actor(actor)?;
+        retrying(|| pause::pause(&self.pool, work, actor)).await
+    }
+
+    async fn resume(&self, work: &Pausable, actor: Option<&str>) -> Result<bool> {
+        self.options.limits.check_actor(actor)?;
+        let resumed = retrying(|| pause::resume(&self.pool, work)).await?;
+        if resumed {
+            self.wake.notify_one();
+        }
+        Ok(resumed)
+    }
+
+    async fn paused(&self) -> Result<Vec<Paused>> {
+        retrying(|| pause::paused(&self.pool)).await
     }
 
     async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>> {

@@ -37,12 +37,13 @@ async fn enqueue_one(pool: &PgPool, periodic: &Periodic) -> sqlx::Result<Option<
     Ok(answers.into_iter().find_map(Enqueued::created))
 }
 
-/// Which of these are due, by their places: nothing queued or running with the key, and nothing finished within
-/// the interval. Exactly one interval after finishing is due.
+/// Which of these are due, by their places: nothing queued or running with the key, nothing finished within
+/// the interval, and nothing paused. Exactly one interval after finishing is due.
 async fn due(connection: &mut PgConnection, periodics: &[Periodic]) -> sqlx::Result<Vec<usize>> {
     let places: Vec<i64> = sqlx::query_scalar(
         "select p.ord - 1
-        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as p (kind, dedup_key, every, ord)
+        from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
+            with ordinality as p (kind, scope, dedup_key, every, ord)
         where not exists (
             select from workhost.work_items w
             where w.kind = p.kind and w.dedup_key = p.dedup_key and w.status = 'queued'
@@ -53,10 +54,14 @@ async fn due(connection: &mut PgConnection, periodics: &[Periodic]) -> sqlx::Res
             select from workhost.work_items w
             where w.kind = p.kind and w.dedup_key = p.dedup_key
                 and w.finished_at > now() - p.every * interval '1 microsecond'
+        ) and not exists (
+            select from workhost.pauses s
+            where (s.what, s.kind, s.scope) in (('kind', p.kind, ''), ('scope', '', p.scope), ('schedule', p.kind, p.scope))
         )
         order by p.ord",
     )
     .bind(periodics.iter().map(|periodic| periodic.kind.as_str()).collect::<Vec<_>>())
+    .bind(periodics.iter().map(|periodic| periodic.scope.as_deref().unwrap_or_default()).collect::<Vec<_>>())
     .bind(periodics.iter().map(Periodic::key).collect::<Vec<_>>())
     .bind(periodics.iter().map(|periodic| micros(periodic.every)).collect::<Vec<_>>())
     .fetch_all(connection)

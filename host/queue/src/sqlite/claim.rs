@@ -46,6 +46,8 @@ async fn heads(tx: &mut SqliteConnection, request: &ClaimRequest) -> sqlx::Resul
             from (select scope from waiting union all select distinct value from json_each(coalesce(?2, '[]'))) as s
             where s.scope is not null and not exists (
                 select 1 from work_items r where r.scope = s.scope and r.status = 'running'
+            ) and not exists (
+                select 1 from pauses p where p.what = 'scope' and p.kind = '' and p.scope = s.scope
             )
         ), firsts as materialized (
             select (
@@ -57,6 +59,7 @@ async fn heads(tx: &mut SqliteConnection, request: &ClaimRequest) -> sqlx::Resul
                 limit 1
             ) as id
             from free cross join json_each(?1) as k
+            where not exists (select 1 from pauses p where p.what = 'kind' and p.kind = k.value and p.scope = '')
         ), ranked as (
             select w.id, w.kind, w.scope, w.priority, w.run_at,
                 row_number() over (partition by w.scope order by w.priority desc, w.run_at, w.id) as place
@@ -76,7 +79,8 @@ async fn loose(tx: &mut SqliteConnection, kind: &KindSlots, limit: u32) -> sqlx:
         "select id, kind, scope, priority, run_at from work_items
         where status = 'queued' and scope is null and kind = ?1 and run_at <= ",
         now!(),
-        " order by priority desc, run_at, id
+        " and not exists (select 1 from pauses p where p.what = 'kind' and p.kind = ?1 and p.scope = '')
+        order by priority desc, run_at, id
         limit ?2"
     ))
     .bind(&kind.kind)

@@ -11,6 +11,7 @@ mod finish;
 mod heartbeat;
 mod live;
 mod migrate;
+mod pause;
 mod read;
 mod recover;
 mod retention;
@@ -33,7 +34,8 @@ use tokio::time::Instant;
 use crate::ending::Ending;
 use crate::{
     AttemptRecord, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish,
-    ItemId, Migrated, NewItem, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, WorkItem,
+    ItemId, Migrated, NewItem, Pausable, Paused, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving,
+    WorkItem,
 };
 use live::Live;
 use trouble::told;
@@ -135,6 +137,25 @@ impl Queue for SqliteQueue {
 
     async fn cancel(&self, id: ItemId) -> Result<CancelAnswer> {
         cancel::cancel(&self.writer, id).await.map_err(told)
+    }
+
+    async fn pause(&self, work: &Pausable, actor: Option<&str>) -> Result<bool> {
+        work.check(&self.options.limits)?;
+        self.options.limits.check_actor(actor)?;
+        pause::pause(&self.writer, work, actor).await.map_err(told)
+    }
+
+    async fn resume(&self, work: &Pausable, actor: Option<&str>) -> Result<bool> {
+        self.options.limits.check_actor(actor)?;
+        let resumed = pause::resume(&self.writer, work).await.map_err(told)?;
+        if resumed {
+            self.wake.notify_one();
+        }
+        Ok(resumed)
+    }
+
+    async fn paused(&self) -> Result<Vec<Paused>> {
+        pause::paused(&self.readers).await.map_err(told)
     }
 
     async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>> {

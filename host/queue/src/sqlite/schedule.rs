@@ -42,8 +42,8 @@ async fn enqueue_one(writer: &SqlitePool, periodic: &Periodic) -> sqlx::Result<O
     Ok(Enqueued::created(answer))
 }
 
-/// Whether it is due: nothing queued or running with the key, and nothing finished within the interval. Exactly one
-/// interval after finishing is due.
+/// Whether it is due: nothing queued or running with the key, nothing finished within the interval, and nothing
+/// paused. Exactly one interval after finishing is due.
 async fn is_due(connection: &mut SqliteConnection, periodic: &Periodic) -> sqlx::Result<bool> {
     sqlx::query_scalar(concat!(
         "select not exists (
@@ -54,11 +54,15 @@ async fn is_due(connection: &mut SqliteConnection, periodic: &Periodic) -> sqlx:
             select 1 from work_items where kind = ?1 and dedup_key = ?2 and finished_at > ",
         now!(),
         " - ?3
+        ) and not exists (
+            select 1 from pauses
+            where (what, kind, scope) in (values ('kind', ?1, ''), ('scope', '', ?4), ('schedule', ?1, ?4))
         )"
     ))
     .bind(&periodic.kind)
     .bind(periodic.key())
     .bind(millis(micros(periodic.every)))
+    .bind(periodic.scope.as_deref().unwrap_or_default())
     .fetch_one(connection)
     .await
 }

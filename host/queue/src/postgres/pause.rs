@@ -1,0 +1,59 @@
+//! Holding work back, and letting it go on.
+
+use sqlx::{PgPool, Row};
+
+use super::session::patient;
+use crate::{Pausable, Paused};
+
+/// Answers whether it was not paused before.
+pub(super) async fn pause(pool: &PgPool, work: &Pausable, actor: Option<&str>) -> sqlx::Result<bool> {
+    let (what, kind, scope) = work.columns();
+    let mut tx = patient(pool).await?;
+    let paused = sqlx::query(
+        "insert into workhost.pauses (what, kind, scope, paused_at, paused_by) values ($1, $2, $3, now(), $4)
+        on conflict do nothing",
+    )
+    .bind(what)
+    .bind(kind)
+    .bind(scope)
+    .bind(actor)
+    .execute(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    Ok(paused.rows_affected() > 0)
+}
+
+/// Answers whether it was paused, and wakes all hosts then.
+pub(super) async fn resume(pool: &PgPool, work: &Pausable) -> sqlx::Result<bool> {
+    let (what, kind, scope) = work.columns();
+    let mut tx = patient(pool).await?;
+    let resumed = sqlx::query("delete from workhost.pauses p where p.what = $1 and p.kind = $2 and p.scope = $3")
+        .bind(what)
+        .bind(kind)
+        .bind(scope)
+        .execute(&mut *tx)
+        .await?
+        .rows_affected()
+        > 0;
+    if resumed {
+        sqlx::query("select pg_notify('workhost', '')").execute(&mut *tx).await?;
+    }
+    tx.commit().await?;
+    Ok(resumed)
+}
+
+pub(super) async fn paused(pool: &PgPool) -> sqlx::Result<Vec<Paused>> {
+    let rows = sqlx::query(
+        "select p.what, p.kind, p.scope, p.paused_at, p.paused_by from workhost.pauses p
+        order by p.what, p.kind, p.scope",
+    )
+    .fetch_all(pool)
+    .await?;
+    let mut paused = Vec::with_capacity(rows.len());
+    for row in rows {
+        if let Some(work) = Pausable::from_columns(row.try_get("what")?, row.try_get("kind")?, row.try_get("scope")?) {
+            paused.push(Paused { work, since: row.try_get("paused_at")?, by: row.try_get("paused_by")? });
+        }
+    }
+    Ok(paused)
+}
