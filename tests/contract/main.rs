@@ -20,5 +20,7 @@ mod scope;
 mod serve;
 mod store;
 mod superseded;
+mod sql_function;
+mod sql_limits;
 mod text;
 mod wake;
