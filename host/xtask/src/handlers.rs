@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -126,6 +127,8 @@ fn place(built: &[Built], folder: &Path) -> Result<Vec<PathBuf>> {
         if fs::read(&target).ok().as_ref() != Some(&bytes) {
             let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
             fresh.write_all(&bytes)?;
+            // A temporary file is its owner's alone; a component is there for the account of a daemon, too.
+            fresh.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
             fresh.as_file().set_permissions(fs::metadata(&component.file)?.permissions())?;
             fresh.persist(&target)?;
         }
