@@ -133,3 +133,39 @@ create table workhost.pauses (
     paused_by text,
     constraint pauses_pkey primary key (what, kind, scope)
 );
+
+-- The hosts, for people to see. Nothing depends on it.
+create table workhost.hosts (
+    host text collate "C" constraint hosts_pkey primary key,
+    kinds text[] not null,
+    slots integer not null,
+    first_seen_at timestamptz not null,
+    last_seen_at timestamptz not null
+);
+
+-- What people did.
+create table workhost.audit (
+    id bigint generated always as identity constraint audit_pkey primary key,
+    at timestamptz not null,
+    -- The person or program, as it called itself.
+    actor text,
+    action text not null,
+    target text not null,
+    -- No foreign key: what was done to an item is remembered longer than the item.
+    item_id bigint
+);
+create index audit_at on workhost.audit (at, id);
+create index audit_item on workhost.audit (item_id, id) where item_id is not null;
+
+-- The tokens of people and programs; of each token only the hash.
+create table workhost.tokens (
+    id bigint generated always as identity constraint tokens_pkey primary key,
+    name text collate "C" not null,
+    role text collate "C" not null constraint tokens_role_check check (role in ('admin', 'viewer', 'enqueuer')),
+    sha256 bytea not null constraint tokens_sha256_key unique constraint tokens_sha256_check check (length(sha256) = 32),
+    created_at timestamptz not null,
+    -- To within a minute.
+    last_used_at timestamptz,
+    revoked_at timestamptz
+);
+create unique index tokens_one_living on workhost.tokens (name) where revoked_at is null;

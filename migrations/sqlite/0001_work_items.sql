@@ -128,3 +128,40 @@ create table pauses (
     paused_by text,
     constraint pauses_pkey primary key (what, kind, scope)
 ) strict, without rowid;
+
+-- The hosts, for people to see. Nothing depends on it.
+create table hosts (
+    host text not null constraint hosts_pkey primary key,
+    -- A JSON list.
+    kinds text not null,
+    slots integer not null,
+    first_seen_at integer not null,
+    last_seen_at integer not null
+) strict, without rowid;
+
+-- What people did.
+create table audit (
+    id integer constraint audit_pkey primary key autoincrement,
+    at integer not null,
+    -- The person or program, as it called itself.
+    actor text,
+    action text not null,
+    target text not null,
+    -- No foreign key: what was done to an item is remembered longer than the item.
+    item_id integer
+) strict;
+create index audit_at on audit (at, id);
+create index audit_item on audit (item_id, id) where item_id is not null;
+
+-- The tokens of people and programs; of each token only the hash.
+create table tokens (
+    id integer constraint tokens_pkey primary key autoincrement,
+    name text not null,
+    role text not null constraint tokens_role_check check (role in ('admin', 'viewer', 'enqueuer')),
+    sha256 blob not null constraint tokens_sha256_key unique constraint tokens_sha256_check check (length(sha256) = 32),
+    created_at integer not null,
+    -- To within a minute.
+    last_used_at integer,
+    revoked_at integer
+) strict;
+create unique index tokens_one_living on tokens (name) where revoked_at is null;

@@ -4,12 +4,14 @@
 //! cargo test --test contract`, with a private server on which each test makes a database of its own.
 
 mod attempts;
+mod audit;
 mod cancel;
 mod claim;
 mod enqueue;
 mod fence;
 mod finish;
 mod heartbeat;
+mod hosts;
 mod migrate;
 mod pause;
 mod read;
@@ -18,9 +20,10 @@ mod retention;
 mod schedule;
 mod scope;
 mod serve;
-mod store;
-mod superseded;
 mod sql_function;
 mod sql_limits;
+mod store;
+mod superseded;
 mod text;
+mod tokens;
 mod wake;

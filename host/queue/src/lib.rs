@@ -5,10 +5,12 @@
 //! that knows the queue's SQL, and it knows nothing of components.
 
 mod attempts;
+mod audit;
 mod choice;
 mod connect;
 mod ending;
 mod error;
+mod hosts;
 mod item;
 mod json;
 mod limits;
@@ -16,13 +18,17 @@ mod migration;
 mod pause;
 mod postgres;
 mod sqlite;
+mod tokens;
 mod verbs;
 
 pub use attempts::{AttemptRecord, KEPT_ATTEMPTS};
+pub use audit::{AUDIT_KEPT, AuditEntry, AuditPage, Deed};
 pub use connect::{ConnectOptions, connect};
 pub use error::{QueueError, Result};
+pub use hosts::{HostReport, HostSeen};
 pub use item::{Fence, ItemId, Status, WorkItem};
 pub use json::{InvalidJson, Json};
 pub use limits::Limits;
 pub use pause::{Pausable, Paused};
+pub use tokens::{NewToken, Role, Token, TokenId};
 pub use verbs::*;

@@ -28,6 +28,8 @@ pub struct Limits {
     pub host_bytes: usize,
     /// Bytes of the name of a person, a program or a token; 256.
     pub actor_bytes: usize,
+    /// How long a host is shown after it was last seen; 24 hours.
+    pub hosts_kept: Duration,
     /// How far in the future an item may be due; ten years. Longer is a mistake of units.
     pub delay: Duration,
     /// Items in one enqueue; 10,000. It is one transaction, and others wait for its dedup keys.
@@ -48,6 +50,7 @@ impl Default for Limits {
             dedup_key_bytes: 1024,
             host_bytes: 256,
             actor_bytes: 256,
+            hosts_kept: Duration::from_secs(24 * 60 * 60),
             delay: Duration::from_secs(10 * 366 * 24 * 60 * 60),
             batch_items: 10_000,
             list_items: 500,
@@ -96,6 +99,12 @@ impl Limits {
 
     pub(crate) fn check_actor(&self, actor: Option<&str>) -> Result<()> {
         actor.map_or(Ok(()), |actor| check_name("actor", actor, self.actor_bytes))
+    }
+
+    /// Refuses words of people that are empty, or too long to be a name.
+    pub(crate) fn check_words(&self, field: &'static str, words: &str) -> Result<()> {
+        // A target may hold the longest kind, and the longest scope beside it.
+        check_name(field, words, self.actor_bytes + self.kind_bytes + self.scope_bytes)
     }
 
     pub(crate) fn check_host(&self, host: &str, digests: impl Iterator<Item = impl AsRef<str>>) -> Result<()> {

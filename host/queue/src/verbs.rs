@@ -7,7 +7,10 @@ use async_trait::async_trait;
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use crate::{AttemptRecord, Fence, ItemId, Json, Pausable, Paused, Result, Status, WorkItem};
+use crate::{
+    AttemptRecord, AuditEntry, AuditPage, Deed, Fence, HostReport, HostSeen, ItemId, Json, NewToken, Pausable, Paused,
+    Result, Status, Token, TokenId, WorkItem,
+};
 
 /// A durable work queue. Every behaviour stated here holds on each store; the database's clock decides
 /// leases and due times.
@@ -56,7 +59,12 @@ pub trait Queue: Send + Sync + 'static {
     async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>>;
 
     /// Calls an item off: at once if queued, by request if running.
-    async fn cancel(&self, id: ItemId) -> Result<CancelAnswer>;
+    async fn cancel(&self, id: ItemId) -> Result<CancelAnswer> {
+        self.cancel_by(id, None).await
+    }
+
+    /// The same, for a person or program whose name goes into the audit log.
+    async fn cancel_by(&self, id: ItemId, actor: Option<&str>) -> Result<CancelAnswer>;
 
     /// Holds work back until it is resumed, over restarts of any host; what runs already goes on. A pause that was
     /// answered is seen by every claim and schedule that begins afterwards. Answers whether it was not paused before:
@@ -68,6 +76,33 @@ pub trait Queue: Send + Sync + 'static {
 
     /// Reads what is paused.
     async fn paused(&self) -> Result<Vec<Paused>>;
+
+    /// Keeps what a host says of itself, for people to see; nothing depends on it. Hosts that were not seen for longer
+    /// than the limit are forgotten.
+    async fn host_seen(&self, report: &HostReport) -> Result<()>;
+
+    /// Reads the hosts that were seen, by name.
+    async fn hosts(&self) -> Result<Vec<HostSeen>>;
+
+    /// Records what somebody did. What they do through [`cancel_by`](Queue::cancel_by), [`pause`](Queue::pause),
+    /// [`resume`](Queue::resume) and with tokens is recorded by those verbs, if it changed something, in the same
+    /// transaction. Kept for [`AUDIT_KEPT`](crate::AUDIT_KEPT); each new record removes some that are older.
+    async fn audit(&self, deed: &Deed) -> Result<()>;
+
+    /// Reads what was done, newest first.
+    async fn audit_log(&self, page: &AuditPage) -> Result<Vec<AuditEntry>>;
+
+    /// Adds a token. [`Invalid`](crate::QueueError::Invalid) if one that was not revoked has this name.
+    async fn add_token(&self, token: &NewToken, actor: Option<&str>) -> Result<TokenId>;
+
+    /// Reads all tokens, the oldest first, revoked ones too.
+    async fn tokens(&self) -> Result<Vec<Token>>;
+
+    /// Revokes a token from now on. Answers whether it lived until now.
+    async fn revoke_token(&self, id: TokenId, actor: Option<&str>) -> Result<bool>;
+
+    /// Finds the token with this SHA-256, unless it was revoked, and notes that it was shown.
+    async fn token_by_hash(&self, sha256: &[u8; 32]) -> Result<Option<Token>>;
 
     /// Deletes up to `limit` items that finished more than `older_than` ago, oldest first, and answers
     /// how many. Never queued or running ones, never one that a schedule still needs. With a fence it

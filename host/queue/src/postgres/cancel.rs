@@ -2,17 +2,22 @@
 
 use sqlx::{PgConnection, PgPool};
 
+use super::audit;
 use super::session::patient;
-use crate::{CancelAnswer, ItemId};
+use crate::{CancelAnswer, Deed, ItemId};
 
 /// One status-guarded statement. It waits for a claim that is being made, and then sees which of the two came first.
-pub(super) async fn cancel(pool: &PgPool, id: ItemId) -> sqlx::Result<CancelAnswer> {
+pub(super) async fn cancel(pool: &PgPool, id: ItemId, deed: &Deed) -> sqlx::Result<CancelAnswer> {
     let mut tx = patient(pool).await?;
-    let answer = match call_off(&mut tx, id).await?.as_deref() {
+    let changed = call_off(&mut tx, id).await?;
+    let answer = match changed.as_deref() {
         Some("cancelled") => CancelAnswer::Cancelled,
         Some(_) => CancelAnswer::Requested,
         None => untouched(&mut tx, id).await?,
     };
+    if changed.is_some() {
+        audit::record(&mut *tx, deed).await?;
+    }
     tx.commit().await?;
     Ok(answer)
 }

@@ -4,11 +4,13 @@
 //! skip it and try it alone, so that one locked row delays no other.
 
 mod attempts;
+mod audit;
 mod cancel;
 mod claim;
 mod enqueue;
 mod finish;
 mod heartbeat;
+mod hosts;
 mod migrate;
 mod pause;
 mod read;
@@ -16,6 +18,7 @@ mod recover;
 mod retention;
 mod schedule;
 mod session;
+mod tokens;
 mod trouble;
 mod wake;
 
@@ -30,9 +33,9 @@ use tokio::task::JoinSet;
 
 use crate::ending::Ending;
 use crate::{
-    AttemptRecord, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish,
-    ItemId, Migrated, NewItem, Pausable, Paused, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving,
-    WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Deed,
+    Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable, Paused,
+    Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
 };
 use trouble::{retrying, told};
 
@@ -117,19 +120,23 @@ impl Queue for PostgresQueue {
         Ok(ids)
     }
 
-    async fn cancel(&self, id: ItemId) -> Result<CancelAnswer> {
-        retrying(|| cancel::cancel(&self.pool, id)).await
+    async fn cancel_by(&self, id: ItemId, actor: Option<&str>) -> Result<CancelAnswer> {
+        let deed = Deed::of_item(actor, "cancel", id);
+        deed.check(&self.options.limits)?;
+        retrying(|| cancel::cancel(&self.pool, id, &deed)).await
     }
 
     async fn pause(&self, work: &Pausable, actor: Option<&str>) -> Result<bool> {
+        let deed = Deed::new(actor, "pause", work);
         work.check(&self.options.limits)?;
-        self.options.limits.check_actor(actor)?;
-        retrying(|| pause::pause(&self.pool, work, actor)).await
+        deed.check(&self.options.limits)?;
+        retrying(|| pause::pause(&self.pool, work, &deed)).await
     }
 
     async fn resume(&self, work: &Pausable, actor: Option<&str>) -> Result<bool> {
-        self.options.limits.check_actor(actor)?;
-        let resumed = retrying(|| pause::resume(&self.pool, work)).await?;
+        let deed = Deed::new(actor, "resume", work);
+        deed.check(&self.options.limits)?;
+        let resumed = retrying(|| pause::resume(&self.pool, work, &deed)).await?;
         if resumed {
             self.wake.notify_one();
         }
@@ -138,6 +145,52 @@ impl Queue for PostgresQueue {
 
     async fn paused(&self) -> Result<Vec<Paused>> {
         retrying(|| pause::paused(&self.pool)).await
+    }
+
+    async fn host_seen(&self, report: &HostReport) -> Result<()> {
+        report.check(&self.options.limits)?;
+        retrying(|| hosts::seen(&self.pool, report, self.options.limits.hosts_kept)).await
+    }
+
+    async fn hosts(&self) -> Result<Vec<HostSeen>> {
+        retrying(|| hosts::hosts(&self.pool)).await
+    }
+
+    async fn audit(&self, deed: &Deed) -> Result<()> {
+        deed.check(&self.options.limits)?;
+        retrying(|| audit::record(&self.pool, deed)).await
+    }
+
+    async fn audit_log(&self, page: &AuditPage) -> Result<Vec<AuditEntry>> {
+        let limit = page.size(&self.options.limits);
+        retrying(|| audit::page(&self.pool, page, limit)).await
+    }
+
+    async fn add_token(&self, token: &NewToken, actor: Option<&str>) -> Result<TokenId> {
+        token.check(&self.options.limits)?;
+        let deed = Deed::new(actor, "add", format_args!("token {}", token.name));
+        deed.check(&self.options.limits)?;
+        retrying(|| tokens::add(&self.pool, token, &deed)).await?.ok_or_else(|| token.taken())
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>> {
+        retrying(|| tokens::tokens(&self.pool)).await
+    }
+
+    async fn revoke_token(&self, id: TokenId, actor: Option<&str>) -> Result<bool> {
+        self.options.limits.check_actor(actor)?;
+        retrying(|| tokens::revoke(&self.pool, id, actor)).await
+    }
+
+    async fn token_by_hash(&self, sha256: &[u8; 32]) -> Result<Option<Token>> {
+        let found = retrying(|| tokens::find(&self.pool, sha256)).await?;
+        if let Some((found, true)) = &found
+            // Nobody is shut out because the store cannot write now.
+            && let Err(error) = tokens::used(&self.pool, found.id).await
+        {
+            tracing::debug!(%error, "the use of a token was not noted");
+        }
+        Ok(found.map(|(token, _)| token))
     }
 
     async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>> {

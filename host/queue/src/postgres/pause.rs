@@ -2,11 +2,12 @@
 
 use sqlx::{PgPool, Row};
 
+use super::audit;
 use super::session::patient;
-use crate::{Pausable, Paused};
+use crate::{Deed, Pausable, Paused};
 
 /// Answers whether it was not paused before.
-pub(super) async fn pause(pool: &PgPool, work: &Pausable, actor: Option<&str>) -> sqlx::Result<bool> {
+pub(super) async fn pause(pool: &PgPool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
     let (what, kind, scope) = work.columns();
     let mut tx = patient(pool).await?;
     let paused = sqlx::query(
@@ -16,15 +17,19 @@ pub(super) async fn pause(pool: &PgPool, work: &Pausable, actor: Option<&str>) -
     .bind(what)
     .bind(kind)
     .bind(scope)
-    .bind(actor)
+    .bind(&deed.actor)
     .execute(&mut *tx)
     .await?;
+    let paused = paused.rows_affected() > 0;
+    if paused {
+        audit::record(&mut *tx, deed).await?;
+    }
     tx.commit().await?;
-    Ok(paused.rows_affected() > 0)
+    Ok(paused)
 }
 
 /// Answers whether it was paused, and wakes all hosts then.
-pub(super) async fn resume(pool: &PgPool, work: &Pausable) -> sqlx::Result<bool> {
+pub(super) async fn resume(pool: &PgPool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
     let (what, kind, scope) = work.columns();
     let mut tx = patient(pool).await?;
     let resumed = sqlx::query("delete from workhost.pauses p where p.what = $1 and p.kind = $2 and p.scope = $3")
@@ -36,6 +41,7 @@ pub(super) async fn resume(pool: &PgPool, work: &Pausable) -> sqlx::Result<bool>
         .rows_affected()
         > 0;
     if resumed {
+        audit::record(&mut *tx, deed).await?;
         sqlx::query("select pg_notify('workhost', '')").execute(&mut *tx).await?;
     }
     tx.commit().await?;

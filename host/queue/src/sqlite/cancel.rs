@@ -2,14 +2,15 @@
 
 use sqlx::SqlitePool;
 
+use super::audit;
 use super::session::{now, write};
-use crate::{CancelAnswer, ItemId};
+use crate::{CancelAnswer, Deed, ItemId};
 
-pub(super) async fn cancel(writer: &SqlitePool, id: ItemId) -> sqlx::Result<CancelAnswer> {
+pub(super) async fn cancel(writer: &SqlitePool, id: ItemId, deed: &Deed) -> sqlx::Result<CancelAnswer> {
     let mut tx = write(writer).await?;
     let was: Option<String> =
         sqlx::query_scalar("select status from work_items where id = ?1").bind(id.0).fetch_optional(&mut *tx).await?;
-    sqlx::query(concat!(
+    let changed = sqlx::query(concat!(
         "update work_items
         set finished_at = iif(status = 'queued', ",
         now!(),
@@ -25,6 +26,9 @@ pub(super) async fn cancel(writer: &SqlitePool, id: ItemId) -> sqlx::Result<Canc
     .bind(id.0)
     .execute(&mut *tx)
     .await?;
+    if changed.rows_affected() > 0 {
+        audit::record(&mut tx, deed).await?;
+    }
     tx.commit().await?;
     Ok(match was.as_deref() {
         None => CancelAnswer::Unknown,

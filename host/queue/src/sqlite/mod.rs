@@ -4,11 +4,13 @@
 //! process wait for each other in line and not in SQLite's busy loop; a few others read.
 
 mod attempts;
+mod audit;
 mod cancel;
 mod claim;
 mod enqueue;
 mod finish;
 mod heartbeat;
+mod hosts;
 mod live;
 mod migrate;
 mod pause;
@@ -18,6 +20,7 @@ mod retention;
 mod schedule;
 mod serve;
 mod session;
+mod tokens;
 mod trouble;
 mod wake;
 
@@ -33,9 +36,9 @@ use tokio::time::Instant;
 
 use crate::ending::Ending;
 use crate::{
-    AttemptRecord, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Enqueued, Fence, Filter, Finish,
-    ItemId, Migrated, NewItem, Pausable, Paused, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving,
-    WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Deed,
+    Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable, Paused,
+    Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
 };
 use live::Live;
 use trouble::told;
@@ -135,19 +138,23 @@ impl Queue for SqliteQueue {
         Ok(ids)
     }
 
-    async fn cancel(&self, id: ItemId) -> Result<CancelAnswer> {
-        cancel::cancel(&self.writer, id).await.map_err(told)
+    async fn cancel_by(&self, id: ItemId, actor: Option<&str>) -> Result<CancelAnswer> {
+        let deed = Deed::of_item(actor, "cancel", id);
+        deed.check(&self.options.limits)?;
+        cancel::cancel(&self.writer, id, &deed).await.map_err(told)
     }
 
     async fn pause(&self, work: &Pausable, actor: Option<&str>) -> Result<bool> {
+        let deed = Deed::new(actor, "pause", work);
         work.check(&self.options.limits)?;
-        self.options.limits.check_actor(actor)?;
-        pause::pause(&self.writer, work, actor).await.map_err(told)
+        deed.check(&self.options.limits)?;
+        pause::pause(&self.writer, work, &deed).await.map_err(told)
     }
 
     async fn resume(&self, work: &Pausable, actor: Option<&str>) -> Result<bool> {
-        self.options.limits.check_actor(actor)?;
-        let resumed = pause::resume(&self.writer, work).await.map_err(told)?;
+        let deed = Deed::new(actor, "resume", work);
+        deed.check(&self.options.limits)?;
+        let resumed = pause::resume(&self.writer, work, &deed).await.map_err(told)?;
         if resumed {
             self.wake.notify_one();
         }
@@ -156,6 +163,52 @@ impl Queue for SqliteQueue {
 
     async fn paused(&self) -> Result<Vec<Paused>> {
         pause::paused(&self.readers).await.map_err(told)
+    }
+
+    async fn host_seen(&self, report: &HostReport) -> Result<()> {
+        report.check(&self.options.limits)?;
+        hosts::seen(&self.writer, report, self.options.limits.hosts_kept).await.map_err(told)
+    }
+
+    async fn hosts(&self) -> Result<Vec<HostSeen>> {
+        hosts::hosts(&self.readers).await.map_err(told)
+    }
+
+    async fn audit(&self, deed: &Deed) -> Result<()> {
+        deed.check(&self.options.limits)?;
+        audit::record(&mut *self.writer.acquire().await.map_err(told)?, deed).await.map_err(told)
+    }
+
+    async fn audit_log(&self, page: &AuditPage) -> Result<Vec<AuditEntry>> {
+        let limit = page.size(&self.options.limits);
+        audit::page(&self.readers, page, limit).await.map_err(told)
+    }
+
+    async fn add_token(&self, token: &NewToken, actor: Option<&str>) -> Result<TokenId> {
+        token.check(&self.options.limits)?;
+        let deed = Deed::new(actor, "add", format_args!("token {}", token.name));
+        deed.check(&self.options.limits)?;
+        tokens::add(&self.writer, token, &deed).await.map_err(told)?.ok_or_else(|| token.taken())
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>> {
+        tokens::tokens(&self.readers).await.map_err(told)
+    }
+
+    async fn revoke_token(&self, id: TokenId, actor: Option<&str>) -> Result<bool> {
+        self.options.limits.check_actor(actor)?;
+        tokens::revoke(&self.writer, id, actor).await.map_err(told)
+    }
+
+    async fn token_by_hash(&self, sha256: &[u8; 32]) -> Result<Option<Token>> {
+        let found = tokens::find(&self.readers, sha256).await.map_err(told)?;
+        if let Some((found, true)) = &found
+            // Nobody is shut out because the store cannot write now.
+            && let Err(error) = tokens::used(&self.writer, found.id).await
+        {
+            tracing::debug!(%error, "the use of a token was not noted");
+        }
+        Ok(found.map(|(token, _)| token))
     }
 
     async fn delete_finished(&self, fence: Option<Fence>, older_than: Duration, limit: u32) -> Result<Option<u64>> {

@@ -2,12 +2,13 @@
 
 use sqlx::{Row, SqlitePool};
 
+use super::audit;
 use super::read::moment;
 use super::session::{now, write};
-use crate::{Pausable, Paused};
+use crate::{Deed, Pausable, Paused};
 
 /// Answers whether it was not paused before.
-pub(super) async fn pause(writer: &SqlitePool, work: &Pausable, actor: Option<&str>) -> sqlx::Result<bool> {
+pub(super) async fn pause(writer: &SqlitePool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
     let (what, kind, scope) = work.columns();
     let mut tx = write(writer).await?;
     let paused = sqlx::query(concat!(
@@ -18,15 +19,19 @@ pub(super) async fn pause(writer: &SqlitePool, work: &Pausable, actor: Option<&s
     .bind(what)
     .bind(kind)
     .bind(scope)
-    .bind(actor)
+    .bind(&deed.actor)
     .execute(&mut *tx)
     .await?;
+    let paused = paused.rows_affected() > 0;
+    if paused {
+        audit::record(&mut tx, deed).await?;
+    }
     tx.commit().await?;
-    Ok(paused.rows_affected() > 0)
+    Ok(paused)
 }
 
 /// Answers whether it was paused.
-pub(super) async fn resume(writer: &SqlitePool, work: &Pausable) -> sqlx::Result<bool> {
+pub(super) async fn resume(writer: &SqlitePool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
     let (what, kind, scope) = work.columns();
     let mut tx = write(writer).await?;
     let resumed = sqlx::query("delete from pauses where what = ?1 and kind = ?2 and scope = ?3")
@@ -35,8 +40,12 @@ pub(super) async fn resume(writer: &SqlitePool, work: &Pausable) -> sqlx::Result
         .bind(scope)
         .execute(&mut *tx)
         .await?;
+    let resumed = resumed.rows_affected() > 0;
+    if resumed {
+        audit::record(&mut tx, deed).await?;
+    }
     tx.commit().await?;
-    Ok(resumed.rows_affected() > 0)
+    Ok(resumed)
 }
 
 pub(super) async fn paused(readers: &SqlitePool) -> sqlx::Result<Vec<Paused>> {
