@@ -14,6 +14,8 @@ mod heartbeat;
 mod hosts;
 mod migrate;
 mod pause;
+mod pgbouncer;
+mod pooler;
 mod read;
 mod recover;
 mod retention;

@@ -57,6 +57,7 @@ const WRONG: &[(&str, &[&str])] = &[
         &["workhost.toml:3", "no database `app`"],
     ),
     ("[admin]\nlisten = \"everywhere\"\n", &["workhost.toml:2", "admin.listen", "socket address"]),
+    ("[store]\npooler = \"statement\"\n", &["workhost.toml:2", "store.pooler", "transaction"]),
     ("[store]\nurl = \"mysql://localhost/x\"\n", &["sqlite://", "postgres://"]),
 ];
 

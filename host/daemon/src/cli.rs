@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use workhost_queue::{ConnectOptions, Queue, connect};
+use workhost_queue::{Queue, connect};
 
 use crate::config::{self, Config};
 use crate::finding::Findings;
@@ -96,7 +96,7 @@ fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
 
 /// The store of this configuration, at this build's schema.
 async fn store(config: &Config) -> anyhow::Result<Arc<dyn Queue>> {
-    let queue = connect(&config.source.resolve_url(&config.store.url), ConnectOptions::default()).await?;
+    let queue = connect(&config.source.resolve_url(&config.store.url), config.store.options()).await?;
     queue.migrate().await?;
     Ok(queue)
 }

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use workhost_queue::{ConnectOptions, Pooler};
 
 pub use load::load;
 pub use place::Source;
@@ -48,11 +49,20 @@ pub struct Config {
 pub struct Store {
     /// `sqlite://FILE` or `postgres://…`. A relative file is relative to the configuration file.
     pub url: Url,
+    /// What stands between this host and PostgreSQL.
+    pub pooler: Pooler,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Store { url: Url("sqlite://workhost.db".into()) }
+        Store { url: Url("sqlite://workhost.db".into()), pooler: Pooler::None }
+    }
+}
+
+impl Store {
+    /// How the queue opens this store.
+    pub fn options(&self) -> ConnectOptions {
+        ConnectOptions { pooler: self.pooler, ..ConnectOptions::default() }
     }
 }
 

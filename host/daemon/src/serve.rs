@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime as Tokio};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 use workhost_admin::{AdminState, Readiness};
-use workhost_queue::{ConnectOptions, Queue, connect};
+use workhost_queue::{Queue, connect};
 use workhost_runtime::{Limits, Runtime};
 
 use crate::config::Config;
@@ -39,7 +39,7 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let stop = stop_on_signals()?;
     let host = config.worker.host.clone().unwrap_or_else(machine_name);
     let owner = format!("{host}/{:08x}", rand::random::<u32>());
-    let queue = connect(&config.source.resolve_url(&config.store.url), ConnectOptions::default()).await?;
+    let queue = connect(&config.source.resolve_url(&config.store.url), config.store.options()).await?;
     let serving = queue.serve(&owner).await?;
     let migrated = queue.migrate().await?;
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");

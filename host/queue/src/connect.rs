@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use crate::{Limits, Queue, QueueError, Result, postgres, sqlite};
 
 /// How a store is opened.
@@ -19,6 +21,20 @@ pub struct ConnectOptions {
     pub migration_wait: Duration,
     /// The name under which this process appears in PostgreSQL's views; `workhost`. A name in the URL wins.
     pub application_name: String,
+    /// What stands between this process and PostgreSQL; nothing.
+    pub pooler: Pooler,
+}
+
+/// A connection pooler in front of PostgreSQL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pooler {
+    /// The server itself.
+    #[default]
+    None,
+    /// PgBouncer with `pool_mode = transaction`, or one that works alike. It costs each verb more rounds, and this
+    /// process is not woken by others: it finds their work by polling.
+    Transaction,
 }
 
 impl Default for ConnectOptions {
@@ -29,6 +45,7 @@ impl Default for ConnectOptions {
             acquire_timeout: Duration::from_secs(5),
             migration_wait: Duration::from_secs(30),
             application_name: "workhost".to_owned(),
+            pooler: Pooler::None,
         }
     }
 }

@@ -23,7 +23,7 @@ mod verbs;
 
 pub use attempts::{AttemptRecord, KEPT_ATTEMPTS};
 pub use audit::{AUDIT_KEPT, AuditEntry, AuditPage, Deed};
-pub use connect::{ConnectOptions, connect};
+pub use connect::{ConnectOptions, Pooler, connect};
 pub use error::{QueueError, Result};
 pub use hosts::{HostReport, HostSeen};
 pub use item::{Fence, ItemId, Status, WorkItem};

@@ -3,6 +3,7 @@
 mod account;
 mod debian;
 mod leftover;
+pub(crate) mod pgbouncer;
 mod programs;
 mod server;
 

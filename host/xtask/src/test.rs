@@ -8,12 +8,12 @@ use clap::ValueEnum;
 
 use crate::handlers;
 use crate::libtest::{Count, Reader};
-use crate::postgres::{Programs, Server};
+use crate::postgres::{Programs, Server, pgbouncer};
 use crate::process::{AlreadyTold, cargo, run as run_program, say};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
-/// Run the tests, with all that they need set up: components, PostgreSQL
+/// Run the tests, with all that they need set up: components, PostgreSQL, PgBouncer
 ///
 /// Ends with a table of what ran and a line that counts it: `312 passed, 0 failed`.
 #[derive(clap::Args)]
@@ -24,7 +24,7 @@ Examples:
   cargo xtask test --suite integration lease    tests whose name contains `lease`
   cargo xtask test stale -- --nocapture         what follows `--` is for the test programs
 
-PostgreSQL's programs are taken from this machine, or else fetched; the server is started in a
+PostgreSQL's programs and PgBouncer are taken from this machine, or else fetched; the server is started in a
 temporary folder for this run alone, and no other server is touched.")]
 pub(crate) struct Args {
     /// Which tests
@@ -104,7 +104,12 @@ fn integration(args: &Args, workspace: &Workspace, tally: &mut Tally) -> Result<
     say(&format!("starting a server of our own with {}", programs.described()));
     let server = Server::start(&programs)?;
     let components = workspace.components_dir().display().to_string();
-    let environment = [("WORKHOST_TEST_POSTGRES", server.url()), ("WORKHOST_TEST_COMPONENTS", &components)];
+    let pooler = pgbouncer::provide()?.display().to_string();
+    let environment = [
+        ("WORKHOST_TEST_POSTGRES", server.url()),
+        ("WORKHOST_TEST_PGBOUNCER", &pooler),
+        ("WORKHOST_TEST_COMPONENTS", &components),
+    ];
     // What a crate tests inside itself and needs the server for is marked as ignored there.
     tally.add("integration", tests(workspace, args, "host", &["--lib"], &environment, &["--ignored"])?);
     // Without `--package`: cargo would choose other features for the dependencies, and build them anew.

@@ -1,10 +1,11 @@
 //! Reading the attempts of an item. The schema's trigger writes them.
 
-use sqlx::{PgPool, Row};
+use sqlx::Row;
 
+use super::pool::Pool;
 use crate::{AttemptRecord, ItemId};
 
-pub(super) async fn attempts(pool: &PgPool, id: ItemId) -> sqlx::Result<Vec<AttemptRecord>> {
+pub(super) async fn attempts(pool: &Pool, id: ItemId) -> sqlx::Result<Vec<AttemptRecord>> {
     let rows = sqlx::query(
         "select a.attempt, a.host, a.handler_digest, a.started_at, a.ended_at, a.outcome, a.error
         from workhost.attempts a

@@ -1,13 +1,12 @@
 //! Calling an item off.
 
-use sqlx::{PgConnection, PgPool};
-
 use super::audit;
+use super::pool::{Pool, Session};
 use super::session::patient;
 use crate::{CancelAnswer, Deed, ItemId};
 
 /// One status-guarded statement. It waits for a claim that is being made, and then sees which of the two came first.
-pub(super) async fn cancel(pool: &PgPool, id: ItemId, deed: &Deed) -> sqlx::Result<CancelAnswer> {
+pub(super) async fn cancel(pool: &Pool, id: ItemId, deed: &Deed) -> sqlx::Result<CancelAnswer> {
     let mut tx = patient(pool).await?;
     let changed = call_off(&mut tx, id).await?;
     let answer = match changed.as_deref() {
@@ -26,7 +25,7 @@ pub(super) async fn cancel(pool: &PgPool, id: ItemId, deed: &Deed) -> sqlx::Resu
 ///
 /// No part of it reads the status beforehand. A row that changed while the statement waited is computed anew from
 /// its newest version, but first from the old one, which must satisfy the constraints too.
-async fn call_off(tx: &mut PgConnection, id: ItemId) -> sqlx::Result<Option<String>> {
+async fn call_off(tx: &mut Session, id: ItemId) -> sqlx::Result<Option<String>> {
     sqlx::query_scalar(
         "update workhost.work_items w
         set status = case when w.status = 'queued' then 'cancelled' else w.status end,
@@ -42,7 +41,7 @@ async fn call_off(tx: &mut PgConnection, id: ItemId) -> sqlx::Result<Option<Stri
 }
 
 /// What is true of an item that needed no change: it is finished, it was asked before, or it does not exist.
-async fn untouched(tx: &mut PgConnection, id: ItemId) -> sqlx::Result<CancelAnswer> {
+async fn untouched(tx: &mut Session, id: ItemId) -> sqlx::Result<CancelAnswer> {
     let status: Option<String> = sqlx::query_scalar("select w.status from workhost.work_items w where w.id = $1")
         .bind(id.0)
         .fetch_optional(tx)

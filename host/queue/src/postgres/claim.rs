@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use sqlx::PgPool;
 use tokio::time::Instant;
 
+use super::pool::Pool;
 use super::read::{columns, item};
 use super::session::left;
 use super::trouble::is_conflict;
@@ -24,7 +24,7 @@ const LOOKS: u32 = 3;
 /// How long a claim waits for scopes that other hosts are just taking, in all.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-pub(super) async fn claim(pool: &PgPool, request: &ClaimRequest) -> sqlx::Result<Vec<Claim>> {
+pub(super) async fn claim(pool: &Pool, request: &ClaimRequest) -> sqlx::Result<Vec<Claim>> {
     let deadline = Instant::now() + PATIENCE;
     let mut claims = Vec::new();
     for _ in 0..LOOKS {
@@ -52,7 +52,7 @@ enum Look {
 }
 
 async fn look_and_take(
-    pool: &PgPool,
+    pool: &Pool,
     request: &ClaimRequest,
     deadline: Instant,
     claims: &mut Vec<Claim>,
@@ -73,7 +73,7 @@ async fn look_and_take(
 
 /// Takes the chosen ones: all at once; or, if another host is in the way of one, the scoped ones one by one.
 async fn take_chosen(
-    pool: &PgPool,
+    pool: &Pool,
     request: &ClaimRequest,
     chosen: &[Candidate],
     deadline: Instant,
@@ -104,7 +104,7 @@ async fn take_chosen(
 
 /// The due items that this host may claim, in the order of claims: of each kind a few more than it has slots for,
 /// and of each scope that is not busy only the head.
-async fn candidates(pool: &PgPool, request: &ClaimRequest) -> sqlx::Result<Vec<Candidate>> {
+async fn candidates(pool: &Pool, request: &ClaimRequest) -> sqlx::Result<Vec<Candidate>> {
     let rows: Vec<(i64, String, Option<String>)> = sqlx::query_as(
         "with recursive kinds as (
             select * from unnest($1::text[], $2::bigint[]) as k (kind, most)
@@ -163,7 +163,7 @@ async fn candidates(pool: &PgPool, request: &ClaimRequest) -> sqlx::Result<Vec<C
 }
 
 /// Takes those of the items that are still due and whose scope is free; skips those that somebody has locked.
-async fn take(pool: &PgPool, request: &ClaimRequest, ids: &[i64]) -> sqlx::Result<Vec<Claim>> {
+async fn take(pool: &Pool, request: &ClaimRequest, ids: &[i64]) -> sqlx::Result<Vec<Claim>> {
     let rows = sqlx::query(concat!(
         "with due as materialized (
             select d.id from workhost.work_items d

@@ -1,12 +1,11 @@
 //! The one way in: the function that applications call in SQL too.
 
-use sqlx::{PgConnection, PgPool};
-
+use super::pool::{Pool, Session};
 use super::session::patient;
 use crate::ending::micros;
 use crate::{Enqueued, ItemId, NewItem};
 
-pub(super) async fn enqueue(pool: &PgPool, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
+pub(super) async fn enqueue(pool: &Pool, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
     let mut tx = patient(pool).await?;
     let answers = enqueue_in(&mut tx, items).await?;
     tx.commit().await?;
@@ -15,7 +14,7 @@ pub(super) async fn enqueue(pool: &PgPool, items: &[NewItem]) -> sqlx::Result<Ve
 
 /// Enqueues as part of a transaction; whoever listens hears of it once that is committed. Waits for
 /// transactions that enqueued the same key and did not end yet.
-pub(super) async fn enqueue_in(tx: &mut PgConnection, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
+pub(super) async fn enqueue_in(tx: &mut Session, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
     let answers: Vec<(i64, bool)> = sqlx::query_as(
         "select e.id, e.created
         from workhost.enqueue_many($1, $2::text[]::json[], $3, $4, array(

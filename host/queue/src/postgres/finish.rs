@@ -1,9 +1,10 @@
 //! Recording how attempts ended.
 
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgExecutor;
 use tokio::time::Instant;
 
 use super::heartbeat::{PATIENCE, lock};
+use super::pool::Pool;
 use super::session::left;
 use super::trouble::{is_conflict, is_refusal};
 use crate::Recorded;
@@ -12,9 +13,9 @@ use crate::ending::Ending;
 /// How often one row is tried against racing enqueues of its key.
 const TRIES: u32 = 5;
 
-pub(super) async fn finish(pool: &PgPool, endings: &[Ending]) -> sqlx::Result<Vec<Recorded>> {
+pub(super) async fn finish(pool: &Pool, endings: &[Ending]) -> sqlx::Result<Vec<Recorded>> {
     let deadline = Instant::now() + PATIENCE;
-    let mut answers = match record(&mut *pool.acquire().await?, endings).await {
+    let mut answers = match record(pool, endings).await {
         Ok(answers) => answers,
         // One of the rows cannot be written now. Each is tried alone, so that it harms no other.
         Err(error) if is_refusal(&error) => vec![Recorded::Busy; endings.len()],
@@ -29,7 +30,7 @@ pub(super) async fn finish(pool: &PgPool, endings: &[Ending]) -> sqlx::Result<Ve
 }
 
 /// Waits a little for a row that somebody has locked, or for an enqueue of the same key.
-async fn record_alone(pool: &PgPool, ending: &Ending) -> sqlx::Result<Recorded> {
+async fn record_alone(pool: &Pool, ending: &Ending) -> sqlx::Result<Recorded> {
     for _ in 0..TRIES {
         match try_alone(pool, ending).await {
             // An enqueue of the same key came first. The next try sees its item.
@@ -45,16 +46,16 @@ async fn record_alone(pool: &PgPool, ending: &Ending) -> sqlx::Result<Recorded> 
     Ok(Recorded::Busy)
 }
 
-async fn try_alone(pool: &PgPool, ending: &Ending) -> sqlx::Result<Recorded> {
+async fn try_alone(pool: &Pool, ending: &Ending) -> sqlx::Result<Recorded> {
     let mut tx = pool.begin().await?;
     lock(&mut tx, ending.id).await?;
-    let answers = record(&mut tx, std::slice::from_ref(ending)).await?;
+    let answers = record(&mut *tx, std::slice::from_ref(ending)).await?;
     tx.commit().await?;
     Ok(answers.into_iter().next().unwrap_or(Recorded::Lost))
 }
 
 /// One statement for all. Rows that somebody has locked are skipped and answered `Busy`.
-async fn record(connection: &mut PgConnection, endings: &[Ending]) -> sqlx::Result<Vec<Recorded>> {
+async fn record(executor: impl PgExecutor<'_>, endings: &[Ending]) -> sqlx::Result<Vec<Recorded>> {
     let answers: Vec<String> = sqlx::query_scalar(
         "with ending as materialized (
             select e.* from unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
@@ -127,7 +128,7 @@ async fn record(connection: &mut PgConnection, endings: &[Ending]) -> sqlx::Resu
     .bind(endings.iter().map(|ending| ending.error.as_deref()).collect::<Vec<_>>())
     .bind(endings.iter().map(|ending| ending.delay_micros).collect::<Vec<_>>())
     .bind(endings.iter().map(|ending| ending.progress.as_deref()).collect::<Vec<_>>())
-    .fetch_all(connection)
+    .fetch_all(executor)
     .await?;
     Ok(answers
         .iter()

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgExecutor;
 use tokio::time::Instant;
 
+use super::pool::{Pool, Session};
 use super::session::left;
 use super::trouble::is_refusal;
 use crate::ending::{micros, number};
@@ -31,9 +32,9 @@ impl Sign {
     }
 }
 
-pub(super) async fn heartbeat(pool: &PgPool, signs: &[Sign], lease: Duration) -> sqlx::Result<Vec<Pulse>> {
+pub(super) async fn heartbeat(pool: &Pool, signs: &[Sign], lease: Duration) -> sqlx::Result<Vec<Pulse>> {
     let deadline = Instant::now() + PATIENCE;
-    let mut pulses = match beat(&mut *pool.acquire().await?, signs, lease).await {
+    let mut pulses = match beat(pool, signs, lease).await {
         Ok(pulses) => pulses,
         // One of the rows cannot be written now. Each is tried alone, so that it harms no other.
         Err(error) if is_refusal(&error) => vec![Pulse::Busy; signs.len()],
@@ -48,7 +49,7 @@ pub(super) async fn heartbeat(pool: &PgPool, signs: &[Sign], lease: Duration) ->
 }
 
 /// Waits a little for the row that somebody has locked.
-async fn beat_alone(pool: &PgPool, sign: &Sign, lease: Duration) -> sqlx::Result<Pulse> {
+async fn beat_alone(pool: &Pool, sign: &Sign, lease: Duration) -> sqlx::Result<Pulse> {
     match try_alone(pool, sign, lease).await {
         Err(error) if is_refusal(&error) => {
             tracing::debug!(id = sign.id, attempt = sign.attempt, %error, "a heartbeat was refused by the store");
@@ -58,22 +59,22 @@ async fn beat_alone(pool: &PgPool, sign: &Sign, lease: Duration) -> sqlx::Result
     }
 }
 
-async fn try_alone(pool: &PgPool, sign: &Sign, lease: Duration) -> sqlx::Result<Pulse> {
+async fn try_alone(pool: &Pool, sign: &Sign, lease: Duration) -> sqlx::Result<Pulse> {
     let mut tx = pool.begin().await?;
     lock(&mut tx, sign.id).await?;
-    let pulses = beat(&mut tx, std::slice::from_ref(sign), lease).await?;
+    let pulses = beat(&mut *tx, std::slice::from_ref(sign), lease).await?;
     tx.commit().await?;
     Ok(pulses.into_iter().next().unwrap_or(Pulse::Lost))
 }
 
 /// Locks one row for the rest of the transaction, as soon as it is free.
-pub(super) async fn lock(tx: &mut PgConnection, id: i64) -> sqlx::Result<()> {
+pub(super) async fn lock(tx: &mut Session, id: i64) -> sqlx::Result<()> {
     sqlx::query("select from workhost.work_items where id = $1 for no key update").bind(id).execute(tx).await?;
     Ok(())
 }
 
 /// One statement for all. Rows that somebody has locked are skipped and answered `Busy`.
-async fn beat(connection: &mut PgConnection, signs: &[Sign], lease: Duration) -> sqlx::Result<Vec<Pulse>> {
+async fn beat(executor: impl PgExecutor<'_>, signs: &[Sign], lease: Duration) -> sqlx::Result<Vec<Pulse>> {
     let answers: Vec<String> = sqlx::query_scalar(
         "with beat as materialized (
             select b.* from unnest($1::bigint[], $2::integer[], $3::text[]) with ordinality
@@ -110,7 +111,7 @@ async fn beat(connection: &mut PgConnection, signs: &[Sign], lease: Duration) ->
     .bind(signs.iter().map(|sign| sign.attempt).collect::<Vec<_>>())
     .bind(signs.iter().map(|sign| sign.progress.as_deref()).collect::<Vec<_>>())
     .bind(micros(lease))
-    .fetch_all(connection)
+    .fetch_all(executor)
     .await?;
     Ok(answers
         .iter()

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions as _, Connection, PgConnection, PgExecutor, PgPool, Row};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, PgConnection, PgExecutor, Row};
 use tokio::time::Instant;
 
-use super::session::left;
+use super::pool::Pool;
+use super::session::{self, left};
 use super::trouble::{is_undefined, told};
 use crate::migration::{Applied, Migration, none_pending, pending};
-use crate::{Migrated, QueueError, Result};
+use crate::{Migrated, Pooler, QueueError, Result};
 
 const MIGRATIONS: [Migration; 1] = [Migration {
     version: 1,
@@ -28,43 +29,46 @@ const LOCK: i64 = 0x776f_726b_686f_7374;
 /// How often a migrator asks for the lock.
 const ASK_EVERY: Duration = Duration::from_millis(200);
 
-pub(super) async fn migrate(server: &PgConnectOptions, wait: Duration) -> Result<Migrated> {
-    // A connection of its own: however this ends, its end gives the lock back.
-    let server = server.clone().options([("lock_timeout", "30s"), ("statement_timeout", "0")]);
+/// Migrates in one transaction, which has the lock: whatever ends it, it gives the lock back and leaves a schema whole.
+pub(super) async fn migrate(server: &PgConnectOptions, pooler: Pooler, wait: Duration) -> Result<Migrated> {
     let mut connection = server.connect().await.map_err(told)?;
-    lock(&mut connection, wait).await?;
+    begin_locked(&mut connection, pooler, wait).await?;
     let migrated = migrate_locked(&mut connection).await?;
-    sqlx::query("select pg_advisory_unlock($1)").bind(LOCK).execute(&mut connection).await.map_err(told)?;
+    sqlx::raw_sql("commit").execute(&mut connection).await.map_err(told)?;
     connection.close().await.map_err(told)?;
     Ok(migrated)
 }
 
 /// Asks whether the schema fits this build, and changes nothing.
-pub(super) async fn check(pool: &PgPool) -> Result<()> {
+pub(super) async fn check(pool: &Pool) -> Result<()> {
     none_pending(&MIGRATIONS, &applied(pool).await.map_err(told)?)
 }
 
-/// Takes the migrators' lock. PostgreSQL would wait for it for ever, so it is asked again and again instead.
-async fn lock(connection: &mut PgConnection, wait: Duration) -> Result<()> {
+/// Begins a transaction that has the migrators' lock. PostgreSQL would wait for it for ever, so it is asked again
+/// and again instead.
+async fn begin_locked(connection: &mut PgConnection, pooler: Pooler, wait: Duration) -> Result<()> {
+    let begin = session::begin(pooler, "set local lock_timeout = '30s'; set local statement_timeout = 0");
     let deadline = Instant::now() + wait;
     loop {
-        let locked: bool = sqlx::query_scalar("select pg_try_advisory_lock($1)")
+        sqlx::raw_sql(AssertSqlSafe(begin.as_str())).execute(&mut *connection).await.map_err(told)?;
+        let locked: bool = sqlx::query_scalar("select pg_try_advisory_xact_lock($1)")
             .bind(LOCK)
+            // A pooler keeps no statement for us.
+            .persistent(false)
             .fetch_one(&mut *connection)
             .await
             .map_err(told)?;
         if locked {
             return Ok(());
         }
-        match left(deadline) {
-            Some(left) => tokio::time::sleep(left.min(ASK_EVERY)).await,
-            None => {
-                return Err(QueueError::Held {
-                    what: "the migration lock".to_owned(),
-                    holder: holder(connection).await.map_err(told)?,
-                });
-            }
-        }
+        let Some(left) = left(deadline) else {
+            return Err(QueueError::Held {
+                what: "the migration lock".to_owned(),
+                holder: holder(connection).await.map_err(told)?,
+            });
+        };
+        sqlx::raw_sql("rollback").execute(&mut *connection).await.map_err(told)?;
+        tokio::time::sleep(left.min(ASK_EVERY)).await;
     }
 }
 
@@ -80,13 +84,18 @@ async fn holder(connection: &mut PgConnection) -> sqlx::Result<String> {
         limit 1",
     )
     .bind(LOCK)
+    .persistent(false)
     .fetch_optional(connection)
     .await?;
     Ok(holder.unwrap_or_else(|| "a session that just ended".to_owned()))
 }
 
 async fn migrate_locked(connection: &mut PgConnection) -> Result<Migrated> {
-    let before = applied(&mut *connection).await.map_err(told)?;
+    let before = if is_there(connection).await.map_err(told)? {
+        applied(&mut *connection).await.map_err(told)?
+    } else {
+        Vec::new()
+    };
     let pending = pending(&MIGRATIONS, &before)?;
     for migration in &pending {
         apply(connection, migration).await.map_err(told)?;
@@ -98,11 +107,20 @@ async fn migrate_locked(connection: &mut PgConnection) -> Result<Migrated> {
     })
 }
 
+/// Whether workhost was ever here. Asked without an error, which would end the transaction.
+async fn is_there(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select to_regclass('workhost.schema_migrations') is not null")
+        .persistent(false)
+        .fetch_one(connection)
+        .await
+}
+
 /// What was applied so far; nothing in a database that workhost never saw.
 async fn applied(executor: impl PgExecutor<'_>) -> sqlx::Result<Vec<Applied>> {
     let rows = sqlx::query(
         "select m.version, m.name, m.checksum, m.oldest_binary from workhost.schema_migrations m order by 1",
     )
+    .persistent(false)
     .fetch_all(executor)
     .await;
     match rows {
@@ -122,9 +140,8 @@ async fn applied(executor: impl PgExecutor<'_>) -> sqlx::Result<Vec<Applied>> {
     }
 }
 
-/// Runs one migration and records it, both or neither.
+/// Runs one migration and records it.
 async fn apply(connection: &mut PgConnection, migration: &Migration) -> sqlx::Result<()> {
-    let mut tx = connection.begin().await?;
     sqlx::raw_sql(
         "create schema if not exists workhost;
         create table if not exists workhost.schema_migrations (
@@ -137,9 +154,9 @@ async fn apply(connection: &mut PgConnection, migration: &Migration) -> sqlx::Re
             applied_at timestamptz not null default now()
         )",
     )
-    .execute(&mut *tx)
+    .execute(&mut *connection)
     .await?;
-    sqlx::raw_sql(migration.sql).execute(&mut *tx).await?;
+    sqlx::raw_sql(migration.sql).execute(&mut *connection).await?;
     sqlx::query(
         "insert into workhost.schema_migrations (version, name, checksum, oldest_binary) values ($1, $2, $3, $4)",
     )
@@ -147,7 +164,8 @@ async fn apply(connection: &mut PgConnection, migration: &Migration) -> sqlx::Re
     .bind(migration.name)
     .bind(migration.checksum())
     .bind(migration.oldest_binary)
-    .execute(&mut *tx)
+    .persistent(false)
+    .execute(connection)
     .await?;
-    tx.commit().await
+    Ok(())
 }

@@ -13,6 +13,7 @@ mod heartbeat;
 mod hosts;
 mod migrate;
 mod pause;
+mod pool;
 mod read;
 mod recover;
 mod retention;
@@ -26,7 +27,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::PgPool;
 use sqlx::postgres::PgConnectOptions;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -35,28 +35,33 @@ use crate::ending::Ending;
 use crate::{
     AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Deed,
     Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable, Paused,
-    Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
+    Periodic, Pooler, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
 };
+use pool::Pool;
 use trouble::{retrying, told};
 
 /// A queue whose items live in the schema `workhost` of a PostgreSQL database.
 pub(crate) struct PostgresQueue {
-    pool: PgPool,
+    pool: Pool,
     /// How to open a connection apart from the pool.
     server: PgConnectOptions,
     options: ConnectOptions,
     wake: Arc<Notify>,
-    /// The listener; ends with this value.
+    /// The listener, where there can be one; ends with this value.
     _listener: JoinSet<()>,
 }
 
 impl PostgresQueue {
     pub(crate) async fn open(url: &str, options: ConnectOptions) -> Result<PostgresQueue> {
         let server = session::server(url, &options)?;
-        let pool = session::pool(&server, &options);
+        let pool = Pool::new(&server, &options);
         session::check_server(&pool).await?;
         let wake = Arc::new(Notify::new());
-        let listener = wake::listen(server.clone(), Arc::clone(&wake));
+        let listener = match options.pooler {
+            Pooler::None => wake::listen(server.clone(), Arc::clone(&wake)),
+            // What a pooler lends for one transaction cannot listen.
+            Pooler::Transaction => JoinSet::new(),
+        };
         Ok(PostgresQueue { pool, server, options, wake, _listener: listener })
     }
 }
@@ -65,7 +70,7 @@ impl PostgresQueue {
 impl Queue for PostgresQueue {
     async fn migrate(&self) -> Result<Migrated> {
         session::check_server(&self.pool).await?;
-        migrate::migrate(&self.server, self.options.migration_wait).await
+        migrate::migrate(&self.server, self.options.pooler, self.options.migration_wait).await
     }
 
     async fn check(&self) -> Result<()> {

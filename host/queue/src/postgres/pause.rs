@@ -1,13 +1,14 @@
 //! Holding work back, and letting it go on.
 
-use sqlx::{PgPool, Row};
+use sqlx::Row;
 
 use super::audit;
+use super::pool::Pool;
 use super::session::patient;
 use crate::{Deed, Pausable, Paused};
 
 /// Answers whether it was not paused before.
-pub(super) async fn pause(pool: &PgPool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
+pub(super) async fn pause(pool: &Pool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
     let (what, kind, scope) = work.columns();
     let mut tx = patient(pool).await?;
     let paused = sqlx::query(
@@ -29,7 +30,7 @@ pub(super) async fn pause(pool: &PgPool, work: &Pausable, deed: &Deed) -> sqlx::
 }
 
 /// Answers whether it was paused, and wakes all hosts then.
-pub(super) async fn resume(pool: &PgPool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
+pub(super) async fn resume(pool: &Pool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
     let (what, kind, scope) = work.columns();
     let mut tx = patient(pool).await?;
     let resumed = sqlx::query("delete from workhost.pauses p where p.what = $1 and p.kind = $2 and p.scope = $3")
@@ -48,7 +49,7 @@ pub(super) async fn resume(pool: &PgPool, work: &Pausable, deed: &Deed) -> sqlx:
     Ok(resumed)
 }
 
-pub(super) async fn paused(pool: &PgPool) -> sqlx::Result<Vec<Paused>> {
+pub(super) async fn paused(pool: &Pool) -> sqlx::Result<Vec<Paused>> {
     let rows = sqlx::query(
         "select p.what, p.kind, p.scope, p.paused_at, p.paused_by from workhost.pauses p
         order by p.what, p.kind, p.scope",

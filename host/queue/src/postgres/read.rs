@@ -1,8 +1,9 @@
 //! Reading items, and the columns of one.
 
+use sqlx::Row;
 use sqlx::postgres::PgRow;
-use sqlx::{PgPool, Row};
 
+use super::pool::Pool;
 use crate::{Count, Filter, ItemId, Json, Status, WorkItem};
 
 /// The columns of an item, of the table under the alias `w`, as [`item`] reads them.
@@ -54,7 +55,7 @@ pub(super) fn status(row: &PgRow) -> sqlx::Result<Status> {
     word.parse().map_err(|error: String| sqlx::Error::Decode(error.into()))
 }
 
-pub(super) async fn get(pool: &PgPool, id: ItemId) -> sqlx::Result<Option<WorkItem>> {
+pub(super) async fn get(pool: &Pool, id: ItemId) -> sqlx::Result<Option<WorkItem>> {
     let row = sqlx::query(concat!("select ", columns!(), " from workhost.work_items w where w.id = $1"))
         .bind(id.0)
         .fetch_optional(pool)
@@ -62,7 +63,7 @@ pub(super) async fn get(pool: &PgPool, id: ItemId) -> sqlx::Result<Option<WorkIt
     row.as_ref().map(item).transpose()
 }
 
-pub(super) async fn list(pool: &PgPool, filter: &Filter, most: u32) -> sqlx::Result<Vec<WorkItem>> {
+pub(super) async fn list(pool: &Pool, filter: &Filter, most: u32) -> sqlx::Result<Vec<WorkItem>> {
     let statuses: Vec<&str> = filter.statuses.iter().map(|status| status.as_str()).collect();
     let rows = sqlx::query(concat!(
         "select ",
@@ -85,7 +86,7 @@ pub(super) async fn list(pool: &PgPool, filter: &Filter, most: u32) -> sqlx::Res
     rows.iter().map(item).collect()
 }
 
-pub(super) async fn counts(pool: &PgPool) -> sqlx::Result<Vec<Count>> {
+pub(super) async fn counts(pool: &Pool) -> sqlx::Result<Vec<Count>> {
     let rows = sqlx::query(
         "select w.kind, w.status, count(*) as count from workhost.work_items w group by w.kind, w.status order by 1, 2",
     )

@@ -1,7 +1,8 @@
 //! Ending attempts whose lease ran out.
 
-use sqlx::{PgPool, Row};
+use sqlx::Row;
 
+use super::pool::Pool;
 use super::read::status;
 use super::trouble::is_refusal;
 use crate::ending::number;
@@ -10,7 +11,7 @@ use crate::{ItemId, Recovered};
 /// How many rows are looked at for each that may be moved, when rows must be tried one by one.
 const TRIES_PER_ITEM: i64 = 10;
 
-pub(super) async fn recover_expired(pool: &PgPool, max_stalls: u32, limit: u32) -> sqlx::Result<Vec<Recovered>> {
+pub(super) async fn recover_expired(pool: &Pool, max_stalls: u32, limit: u32) -> sqlx::Result<Vec<Recovered>> {
     match recover(pool, max_stalls, i64::from(limit), None).await {
         // One of the rows cannot be moved now. Each is tried alone, so that it keeps no other from moving.
         Err(error) if is_refusal(&error) => recover_one_by_one(pool, max_stalls, limit).await,
@@ -18,7 +19,7 @@ pub(super) async fn recover_expired(pool: &PgPool, max_stalls: u32, limit: u32) 
     }
 }
 
-async fn recover_one_by_one(pool: &PgPool, max_stalls: u32, limit: u32) -> sqlx::Result<Vec<Recovered>> {
+async fn recover_one_by_one(pool: &Pool, max_stalls: u32, limit: u32) -> sqlx::Result<Vec<Recovered>> {
     let ids: Vec<i64> = sqlx::query_scalar(
         "select w.id from workhost.work_items w where w.status = 'running' and w.lease_expires_at < now()
         order by w.lease_expires_at, w.id
@@ -44,7 +45,7 @@ async fn recover_one_by_one(pool: &PgPool, max_stalls: u32, limit: u32) -> sqlx:
 }
 
 /// One statement for all, or for one. Rows that somebody has locked are left for the next sweep.
-async fn recover(pool: &PgPool, max_stalls: u32, limit: i64, only: Option<i64>) -> sqlx::Result<Vec<Recovered>> {
+async fn recover(pool: &Pool, max_stalls: u32, limit: i64, only: Option<i64>) -> sqlx::Result<Vec<Recovered>> {
     let rows = sqlx::query(
         "with expired as materialized (
             select w.id, w.kind, w.dedup_key, w.stalls + 1 as stalls,

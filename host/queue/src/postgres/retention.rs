@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use sqlx::PgPool;
-
+use super::pool::Pool;
 use super::session::patient;
 use crate::Fence;
 use crate::ending::{micros, number};
 
 pub(super) async fn delete_finished(
-    pool: &PgPool,
+    pool: &Pool,
     fence: Option<Fence>,
     older_than: Duration,
     limit: u32,

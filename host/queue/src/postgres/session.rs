@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions as _, PgPool, Postgres, Transaction};
+use sqlx::ConnectOptions as _;
+use sqlx::postgres::PgConnectOptions;
 
-use super::trouble::told;
-use crate::{ConnectOptions, QueueError, Result};
+use super::pool::{Pool, Tx};
+use super::trouble::{POOLER_HINT, told};
+use crate::{ConnectOptions, Pooler, QueueError, Result};
 
 /// The oldest server that workhost works with; every statement is written for it.
 const OLDEST_SERVER: i32 = 15;
@@ -14,6 +15,18 @@ const OLDEST_SERVER: i32 = 15;
 /// How long a statement waits for a row that somebody else has locked, unless it is patient. Short,
 /// since heartbeats and finishes of other items wait behind it.
 const LOCK_TIMEOUT: &str = "250ms";
+
+/// What holds on each connection, or in each transaction where a pooler keeps no settings.
+const SETTINGS: [(&str, &str); 5] = [
+    ("lock_timeout", LOCK_TIMEOUT),
+    // A verb that takes longer is in trouble, and its caller must hear so.
+    ("statement_timeout", "30s"),
+    ("idle_in_transaction_session_timeout", "60s"),
+    // The statements are short; compiling one would take longer than running it.
+    ("jit", "off"),
+    // Each statement has its index. A plan made while the table was small would keep reading all of it.
+    ("enable_seqscan", "off"),
+];
 
 /// How the server is reached, and what holds on each connection.
 pub(super) fn server(url: &str, options: &ConnectOptions) -> Result<PgConnectOptions> {
@@ -27,45 +40,54 @@ pub(super) fn server(url: &str, options: &ConnectOptions) -> Result<PgConnectOpt
         Some(_) => server,
         None => server.application_name(&options.application_name),
     };
-    Ok(server.disable_statement_logging().options([
+    let server = server.disable_statement_logging();
+    Ok(match options.pooler {
         // The statements rely on seeing what was committed before each of them.
-        ("default_transaction_isolation", "read committed"),
-        ("lock_timeout", LOCK_TIMEOUT),
-        // A verb that takes longer is in trouble, and its caller must hear so.
-        ("statement_timeout", "30s"),
-        ("idle_in_transaction_session_timeout", "60s"),
-        // The statements are short; compiling one would take longer than running it.
-        ("jit", "off"),
-        // Each statement has its index. A plan made while the table was small would keep reading all of it.
-        ("enable_seqscan", "off"),
-    ]))
+        Pooler::None => server.options(SETTINGS).options([("default_transaction_isolation", "read committed")]),
+        // PgBouncer refuses start-up parameters that it does not track.
+        Pooler::Transaction => server.extra_float_digits(None),
+    })
 }
 
-/// The pool that the verbs share. It connects when it is first used.
-pub(super) fn pool(server: &PgConnectOptions, options: &ConnectOptions) -> PgPool {
-    PgPoolOptions::new()
-        .max_connections(options.max_connections)
-        .acquire_timeout(options.acquire_timeout)
-        .connect_lazy_with(server.clone())
+/// The text that begins a transaction with its settings, and with more statements.
+pub(super) fn begin(pooler: Pooler, more: &str) -> String {
+    let mut begin = "begin isolation level read committed".to_owned();
+    if pooler == Pooler::Transaction {
+        for (name, value) in SETTINGS {
+            begin.push_str(&format!("; set local {name} = '{value}'"));
+        }
+    }
+    if !more.is_empty() {
+        begin.push_str("; ");
+        begin.push_str(more);
+    }
+    begin
 }
 
 /// A transaction that waits up to ten seconds for others' locks: for verbs whose caller would rather
 /// wait than be told to try again.
-pub(super) async fn patient(pool: &PgPool) -> sqlx::Result<Transaction<'static, Postgres>> {
-    pool.begin_with("begin; set local lock_timeout = '10s'").await
+pub(super) async fn patient(pool: &Pool) -> sqlx::Result<Tx> {
+    pool.begin_with("set local lock_timeout = '10s'").await
 }
 
-/// Refuses servers that the statements are not written for.
-pub(super) async fn check_server(pool: &PgPool) -> Result<()> {
-    let (version, encoding): (i32, String) =
-        sqlx::query_as("select current_setting('server_version_num')::integer, current_setting('server_encoding')")
-            .fetch_one(pool)
-            .await
-            .map_err(told)?;
+/// Refuses servers that the statements are not written for, and poolers in front of them that this was not told of.
+pub(super) async fn check_server(pool: &Pool) -> Result<()> {
+    let (version, encoding, lock_timeout): (i32, String, String) = sqlx::query_as(
+        "select current_setting('server_version_num')::integer, current_setting('server_encoding'),
+            current_setting('lock_timeout')",
+    )
+    .fetch_one(pool)
+    .await
+    .map_err(told)?;
     check_version(version)?;
     if encoding != "UTF8" {
         return Err(QueueError::Unusable {
             reason: format!("the database has the encoding {encoding}: create one with encoding UTF8"),
+        });
+    }
+    if lock_timeout != LOCK_TIMEOUT {
+        return Err(QueueError::Unusable {
+            reason: format!("a pooler in front of the server drops this host's settings: {POOLER_HINT}"),
         });
     }
     Ok(())

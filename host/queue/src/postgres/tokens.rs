@@ -1,14 +1,15 @@
 //! Tokens.
 
 use sqlx::postgres::PgRow;
-use sqlx::{PgExecutor, PgPool, Row};
+use sqlx::{PgExecutor, Row};
 
 use super::audit;
+use super::pool::Pool;
 use super::session::patient;
 use crate::{Deed, NewToken, Token, TokenId};
 
 /// `None` if a living token has the name, or any token the hash.
-pub(super) async fn add(pool: &PgPool, token: &NewToken, deed: &Deed) -> sqlx::Result<Option<TokenId>> {
+pub(super) async fn add(pool: &Pool, token: &NewToken, deed: &Deed) -> sqlx::Result<Option<TokenId>> {
     let mut tx = patient(pool).await?;
     let id: Option<i64> = sqlx::query_scalar(
         "insert into workhost.tokens (name, role, sha256, created_at) values ($1, $2, $3, now())
@@ -28,7 +29,7 @@ pub(super) async fn add(pool: &PgPool, token: &NewToken, deed: &Deed) -> sqlx::R
 }
 
 /// Answers whether it lived until now.
-pub(super) async fn revoke(pool: &PgPool, id: TokenId, actor: Option<&str>) -> sqlx::Result<bool> {
+pub(super) async fn revoke(pool: &Pool, id: TokenId, actor: Option<&str>) -> sqlx::Result<bool> {
     let mut tx = patient(pool).await?;
     let name: Option<String> = sqlx::query_scalar(
         "update workhost.tokens t set revoked_at = now() where t.id = $1 and t.revoked_at is null returning t.name",

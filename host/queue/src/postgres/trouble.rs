@@ -6,6 +6,9 @@ use sqlx::postgres::PgDatabaseError;
 
 use crate::{QueueError, Result};
 
+/// What to do where PgBouncer stands between and this host was not told.
+pub(super) const POOLER_HINT: &str = "set pooler = \"transaction\" under [store]";
+
 /// What `workhost.enqueue` refuses by name.
 const FIELDS: [&str; 7] = ["items", "kind", "payload", "dedup_key", "scope", "run_at", "priority"];
 
@@ -76,6 +79,11 @@ pub(super) fn told(error: sqlx::Error) -> QueueError {
         Some("22023") if let Some(refused) = invalid(&error) => refused,
         Some("3D000") => unusable("create the database"),
         Some("28000" | "28P01") => unusable("mend the user or the password in the store's URL"),
+        // PgBouncer's own words.
+        Some("08P01") if words.contains("startup parameter") => unusable(POOLER_HINT),
+        Some("08P01") if words.contains("statement pooling mode") => {
+            unusable("the queue needs transactions; set pool_mode = transaction in PgBouncer's configuration")
+        }
         Some("42501") => unusable("grant the privilege to the user of the store's URL"),
         _ => QueueError::Unavailable { reason: words },
     }

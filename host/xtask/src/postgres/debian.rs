@@ -21,20 +21,29 @@ pub(super) fn programs() -> Result<Programs> {
     if let Some(programs) = unpacked(&finished) {
         return Ok(programs);
     }
-    let sources = apt::machine_sources()?;
     say("fetching PostgreSQL from Debian's archives (once; nothing is installed)");
+    fetch(&cache, &finished, |apt| {
+        let depends = apt.depends("postgresql")?;
+        let server = depends.into_iter().find(|name| name.starts_with("postgresql-"));
+        server.context("Debian's `postgresql` depends on no version")
+    })?;
+    unpacked(&finished).context("Debian's PostgreSQL does not start here")
+}
+
+/// Unpacks a package, and those libraries of its needs that this machine lacks, into a folder of the cache.
+///
+/// # Errors
+/// When this is no Debian, or its archives are out of reach.
+pub(super) fn fetch(cache: &Locked, finished: &Path, package: impl FnOnce(&Apt) -> Result<String>) -> Result<()> {
+    let sources = apt::machine_sources()?;
     let workshop = cache.workshop()?;
     let apt = Apt::new(&workshop.path().join("apt"), &sources)?;
-    let depends = apt.depends("postgresql")?;
-    let server = depends
-        .into_iter()
-        .find(|name| name.starts_with("postgresql-"))
-        .context("Debian's `postgresql` depends on no version")?;
+    let package = package(&apt)?;
     // LLVM serves compiled queries alone, which the tests turn off, and is most of the download.
-    let mut wanted = apt.missing_for(&server)?;
-    wanted.retain(|package| *package == server || (package.starts_with("lib") && !package.starts_with("libllvm")));
-    if !wanted.contains(&server) {
-        bail!("{server} is installed on this machine, but does not start");
+    let mut wanted = apt.missing_for(&package)?;
+    wanted.retain(|name| *name == package || (name.starts_with("lib") && !name.starts_with("libllvm")));
+    if !wanted.contains(&package) {
+        bail!("{package} is installed on this machine, but does not start");
     }
     let system = workshop.path().join("system");
     fs::create_dir(&system)?;
@@ -42,10 +51,10 @@ pub(super) fn programs() -> Result<Programs> {
         apt::unpack(&package, &system, &["--exclude=./usr/share/doc", "--exclude=./usr/share/man"])?;
     }
     if finished.exists() {
-        fs::rename(&finished, workshop.path().join("old"))?;
+        fs::rename(finished, workshop.path().join("old"))?;
     }
-    fs::rename(&system, &finished)?;
-    unpacked(&finished).context("Debian's PostgreSQL does not start here")
+    fs::rename(&system, finished)?;
+    Ok(())
 }
 
 fn unpacked(system: &Path) -> Option<Programs> {
