@@ -41,6 +41,8 @@ create table workhost.work_items (
     updated_at timestamptz not null,
     started_at timestamptz,
     finished_at timestamptz,
+    -- The transaction that last changed something that people see.
+    changed xid8 not null default pg_current_xact_id(),
     constraint work_items_running_check check (
         (status = 'running') = (lease_expires_at is not null)
         and (status <> 'running' or (host is not null and started_at is not null and attempt > 0 and ended_as is null))
@@ -69,6 +71,9 @@ create index work_items_due_scope on workhost.work_items (scope, kind, priority 
 
 -- Lease recovery.
 create index work_items_lease on workhost.work_items (lease_expires_at, id) where status = 'running';
+
+-- Those who follow the changes.
+create index work_items_changed on workhost.work_items (changed, id);
 
 -- Retention.
 create index work_items_finished on workhost.work_items (finished_at, id) where finished_at is not null;
@@ -169,3 +174,10 @@ create table workhost.tokens (
     revoked_at timestamptz
 );
 create unique index tokens_one_living on workhost.tokens (name) where revoked_at is null;
+
+-- The newest change of any item that retention removed: a reader who has not come so far has missed something. One row.
+create table workhost.forgotten (
+    only_row boolean default true constraint forgotten_pkey primary key constraint forgotten_one_row check (only_row),
+    through xid8 not null
+);
+insert into workhost.forgotten (through) values ('0');

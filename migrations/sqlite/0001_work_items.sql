@@ -42,6 +42,8 @@ create table work_items (
     updated_at integer not null,
     started_at integer,
     finished_at integer,
+    -- Counts the changes of what people see, over all items.
+    changed integer not null,
     constraint work_items_running_check check (
         (status = 'running') = (lease_expires_at is not null)
         and (status <> 'running' or (host is not null and started_at is not null and attempt > 0 and ended_as is null))
@@ -70,6 +72,9 @@ create index work_items_due_scope on work_items (scope, kind, priority desc, run
 
 -- Lease recovery.
 create index work_items_lease on work_items (lease_expires_at, id) where status = 'running';
+
+-- Those who follow the changes.
+create unique index work_items_changed on work_items (changed);
 
 -- Retention.
 create index work_items_finished on work_items (finished_at, id) where finished_at is not null;
@@ -165,3 +170,10 @@ create table tokens (
     revoked_at integer
 ) strict;
 create unique index tokens_one_living on tokens (name) where revoked_at is null;
+
+-- The newest change of any item that retention removed: a reader who has not come so far has missed something. One row.
+create table forgotten (
+    only_row integer default 1 constraint forgotten_pkey primary key constraint forgotten_one_row check (only_row = 1),
+    through integer not null
+) strict;
+insert into forgotten (through) values (0);

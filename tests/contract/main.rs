@@ -6,6 +6,7 @@
 mod attempts;
 mod audit;
 mod cancel;
+mod changes;
 mod claim;
 mod enqueue;
 mod fence;

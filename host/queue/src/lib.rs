@@ -6,6 +6,7 @@
 
 mod attempts;
 mod audit;
+mod changes;
 mod choice;
 mod connect;
 mod ending;
@@ -23,6 +24,7 @@ mod verbs;
 
 pub use attempts::{AttemptRecord, KEPT_ATTEMPTS};
 pub use audit::{AUDIT_KEPT, AuditEntry, AuditPage, Deed};
+pub use changes::{Changes, Cursor};
 pub use connect::{ConnectOptions, Pooler, connect};
 pub use error::{QueueError, Result};
 pub use hosts::{HostReport, HostSeen};

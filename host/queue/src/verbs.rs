@@ -8,8 +8,8 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::{
-    AttemptRecord, AuditEntry, AuditPage, Deed, Fence, HostReport, HostSeen, ItemId, Json, NewToken, Pausable, Paused,
-    Result, Status, Token, TokenId, WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, Changes, Cursor, Deed, Fence, HostReport, HostSeen, ItemId, Json, NewToken,
+    Pausable, Paused, Result, Status, Token, TokenId, WorkItem,
 };
 
 /// A durable work queue. Every behaviour stated here holds on each store; the database's clock decides
@@ -118,6 +118,12 @@ pub trait Queue: Send + Sync + 'static {
 
     /// Reads items, newest first.
     async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>>;
+
+    /// Reads up to `limit` items that changed since the cursor, in the order of their changes, so that a reader who
+    /// goes on from cursor to cursor misses none, in whatever order transactions commit. A change is what moves
+    /// `updated_at`. Without a cursor, or with one that is too old, [`Resync`](Changes::Resync). On PostgreSQL a change
+    /// is told when every transaction that began to write before it has ended.
+    async fn changes_since(&self, cursor: Option<Cursor>, limit: u32) -> Result<Changes>;
 
     /// Counts items by kind and status, kinds unknown to this build included.
     async fn counts(&self) -> Result<Vec<Count>>;

@@ -31,7 +31,7 @@ async fn call_off(tx: &mut Session, id: ItemId) -> sqlx::Result<Option<String>> 
         set status = case when w.status = 'queued' then 'cancelled' else w.status end,
             finished_at = case when w.status = 'queued' then now() end,
             cancel_requested_at = now(),
-            updated_at = now()
+            updated_at = now(), changed = pg_current_xact_id()
         where w.id = $1 and w.status in ('queued', 'running') and w.cancel_requested_at is null
         returning w.status",
     )

@@ -106,6 +106,7 @@ async fn record(executor: impl PgExecutor<'_>, endings: &[Ending]) -> sqlx::Resu
                 ended_as = p.ended_as,
                 lease_expires_at = null,
                 updated_at = now(),
+                changed = pg_current_xact_id(),
                 finished_at = case when p.status <> 'queued' or p.superseded then now() end
             from placed p
             where w.id = p.id

@@ -93,6 +93,10 @@ async fn beat(executor: impl PgExecutor<'_>, signs: &[Sign], lease: Duration) ->
                 updated_at = case
                     when b.progress is null or b.progress is not distinct from w.progress::text then w.updated_at
                     else now()
+                end,
+                changed = case
+                    when b.progress is null or b.progress is not distinct from w.progress::text then w.changed
+                    else pg_current_xact_id()
                 end
             from locked l join beat b on b.id = l.id and b.attempt = l.attempt
             where w.id = l.id and l.status = 'running'

@@ -6,6 +6,7 @@
 mod attempts;
 mod audit;
 mod cancel;
+mod changes;
 mod claim;
 mod enqueue;
 mod finish;
@@ -33,9 +34,9 @@ use tokio::task::JoinSet;
 
 use crate::ending::Ending;
 use crate::{
-    AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Deed,
-    Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable, Paused,
-    Periodic, Pooler, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Changes, Claim, ClaimRequest, ConnectOptions, Count,
+    Cursor, Deed, Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable,
+    Paused, Periodic, Pooler, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
 };
 use pool::Pool;
 use trouble::{retrying, told};
@@ -212,6 +213,11 @@ impl Queue for PostgresQueue {
 
     async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>> {
         retrying(|| read::list(&self.pool, filter, self.options.limits.list_items)).await
+    }
+
+    async fn changes_since(&self, cursor: Option<Cursor>, limit: u32) -> Result<Changes> {
+        let limit = Filter { limit, ..Filter::default() }.page(self.options.limits.list_items);
+        retrying(|| changes::changes_since(&self.pool, cursor, limit)).await
     }
 
     async fn counts(&self) -> Result<Vec<Count>> {

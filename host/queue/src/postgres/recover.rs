@@ -82,6 +82,7 @@ async fn recover(pool: &Pool, max_stalls: u32, limit: i64, only: Option<i64>) ->
             ended_as = 'stalled',
             lease_expires_at = null,
             updated_at = now(),
+            changed = pg_current_xact_id(),
             finished_at = case when p.status <> 'queued' or p.superseded then now() end
         from placed p
         where w.id = p.id

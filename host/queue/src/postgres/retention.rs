@@ -27,29 +27,38 @@ pub(super) async fn delete_finished(
             return Ok(None);
         }
     }
-    let deleted = sqlx::query(
-        "delete from workhost.work_items w
-        where w.id in (
-            select f.id from workhost.work_items f
-            where f.finished_at < now() - $1 * interval '1 microsecond'
-                -- The newest of a schedule's key says when the schedule is due again.
-                and not exists (
-                    select from workhost.schedules s
-                    where s.kind = f.kind and s.dedup_key = f.dedup_key and not exists (
-                        select from workhost.work_items n
-                        where n.kind = f.kind and n.dedup_key = f.dedup_key and n.finished_at >= f.finished_at
-                            and (n.finished_at, n.id) > (f.finished_at, f.id)
+    let deleted: i64 = sqlx::query_scalar(
+        "with deleted as (
+            delete from workhost.work_items w
+            where w.id in (
+                select f.id from workhost.work_items f
+                where f.finished_at < now() - $1 * interval '1 microsecond'
+                    -- The newest of a schedule's key says when the schedule is due again.
+                    and not exists (
+                        select from workhost.schedules s
+                        where s.kind = f.kind and s.dedup_key = f.dedup_key and not exists (
+                            select from workhost.work_items n
+                            where n.kind = f.kind and n.dedup_key = f.dedup_key and n.finished_at >= f.finished_at
+                                and (n.finished_at, n.id) > (f.finished_at, f.id)
+                        )
                     )
-                )
-            order by f.finished_at, f.id
-            limit $2
-            for update of f skip locked
-        )",
+                order by f.finished_at, f.id
+                limit $2
+                for update of f skip locked
+            )
+            returning w.changed
+        ), noted as (
+            -- Whoever was not told of these changes yet must read everything anew.
+            update workhost.forgotten f set through = newest.changed
+            from (select d.changed from deleted d order by d.changed desc limit 1) as newest
+            where newest.changed > f.through
+        )
+        select count(*) from deleted",
     )
     .bind(micros(older_than))
     .bind(i64::from(limit))
-    .execute(&mut *tx)
+    .fetch_one(&mut *tx)
     .await?;
     tx.commit().await?;
-    Ok(Some(deleted.rows_affected()))
+    Ok(Some(deleted.unsigned_abs()))
 }

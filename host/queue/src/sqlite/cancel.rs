@@ -3,6 +3,7 @@
 use sqlx::SqlitePool;
 
 use super::audit;
+use super::changes::change;
 use super::session::{now, write};
 use crate::{CancelAnswer, Deed, ItemId};
 
@@ -21,6 +22,8 @@ pub(super) async fn cancel(writer: &SqlitePool, id: ItemId, deed: &Deed) -> sqlx
         ",
             updated_at = ",
         now!(),
+        ", changed = ",
+        change!(),
         " where id = ?1 and status in ('queued', 'running') and cancel_requested_at is null"
     ))
     .bind(id.0)

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde_json::json;
 use sqlx::{SqliteConnection, SqlitePool};
 
+use super::changes::change;
 use super::read::{columns, item};
 use super::session::{millis, now, write};
 use crate::choice::{self, Candidate, Choice};
@@ -101,6 +102,8 @@ async fn take(tx: &mut SqliteConnection, request: &ClaimRequest, chosen: &Candid
         now!(),
         ", updated_at = ",
         now!(),
+        ", changed = ",
+        change!(),
         " where id = ?1
         returning ",
         columns!()

@@ -2,6 +2,7 @@
 
 use sqlx::{SqliteConnection, SqlitePool};
 
+use super::changes::change;
 use super::session::{millis, now, write};
 use crate::ending::micros;
 use crate::{Enqueued, ItemId, NewItem};
@@ -34,13 +35,15 @@ pub(super) async fn enqueue_in(tx: &mut SqliteConnection, item: &NewItem) -> sql
 /// Inserts the item unless its key is queued already.
 async fn insert(tx: &mut SqliteConnection, item: &NewItem) -> sqlx::Result<Option<i64>> {
     sqlx::query_scalar(concat!(
-        "insert into work_items (kind, payload, dedup_key, scope, priority, run_at, created_at, updated_at)
+        "insert into work_items (kind, payload, dedup_key, scope, priority, run_at, created_at, updated_at, changed)
         values (?1, ?2, ?3, ?4, ?5, ",
         now!(),
         " + ?6, ",
         now!(),
         ", ",
         now!(),
+        ", ",
+        change!(),
         ")
         on conflict (kind, dedup_key) where status = 'queued' and dedup_key is not null do nothing
         returning id"

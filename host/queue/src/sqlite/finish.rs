@@ -2,6 +2,7 @@
 
 use sqlx::{SqliteConnection, SqlitePool};
 
+use super::changes::change;
 use super::session::{millis, now, write};
 use super::trouble::is_refusal;
 use crate::Recorded;
@@ -65,6 +66,9 @@ async fn record(tx: &mut SqliteConnection, ending: &Ending) -> sqlx::Result<bool
             lease_expires_at = null,
             updated_at = ",
         now!(),
+        ",
+            changed = ",
+        change!(),
         ",
             finished_at = iif(p.status <> 'queued' or p.superseded, ",
         now!(),

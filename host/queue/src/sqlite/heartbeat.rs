@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sqlx::{SqliteConnection, SqlitePool};
 
+use super::changes::change;
 use super::session::{millis, now, write};
 use super::trouble::is_refusal;
 use crate::ending::{micros, number};
@@ -42,6 +43,9 @@ async fn extend(tx: &mut SqliteConnection, beat: &Beat, lease: Duration, limits:
             -- Only what people see moves it.
             updated_at = case when ?4 is null or ?4 is progress then updated_at else ",
         now!(),
+        " end,
+            changed = case when ?4 is null or ?4 is progress then changed else ",
+        change!(),
         " end
         where id = ?1 and attempt = ?2 and status = 'running'
         returning cancel_requested_at is not null"

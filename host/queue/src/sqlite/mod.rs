@@ -6,6 +6,7 @@
 mod attempts;
 mod audit;
 mod cancel;
+mod changes;
 mod claim;
 mod enqueue;
 mod finish;
@@ -36,9 +37,9 @@ use tokio::time::Instant;
 
 use crate::ending::Ending;
 use crate::{
-    AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Claim, ClaimRequest, ConnectOptions, Count, Deed,
-    Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable, Paused,
-    Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Changes, Claim, ClaimRequest, ConnectOptions, Count,
+    Cursor, Deed, Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable,
+    Paused, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
 };
 use live::Live;
 use trouble::told;
@@ -225,6 +226,11 @@ impl Queue for SqliteQueue {
 
     async fn list(&self, filter: &Filter) -> Result<Vec<WorkItem>> {
         read::list(&self.readers, filter, self.options.limits.list_items).await.map_err(told)
+    }
+
+    async fn changes_since(&self, cursor: Option<Cursor>, limit: u32) -> Result<Changes> {
+        let limit = Filter { limit, ..Filter::default() }.page(self.options.limits.list_items);
+        changes::changes_since(&self.readers, cursor, limit).await.map_err(told)
     }
 
     async fn counts(&self) -> Result<Vec<Count>> {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
+use super::changes::change;
 use super::live::Live;
 use super::read::status;
 use super::session::{now, write};
@@ -90,6 +91,9 @@ async fn recover(tx: &mut SqliteConnection, fence: Fence, max_stalls: u32) -> sq
             lease_expires_at = null,
             updated_at = ",
         now!(),
+        ",
+            changed = ",
+        change!(),
         ",
             finished_at = iif(p.status <> 'queued' or p.superseded, ",
         now!(),

@@ -27,7 +27,7 @@ pub(super) async fn delete_finished(
             return Ok(None);
         }
     }
-    let deleted = sqlx::query(concat!(
+    let deleted: Vec<i64> = sqlx::query_scalar(concat!(
         "delete from work_items
         where id in (
             select f.id from work_items f
@@ -45,12 +45,18 @@ pub(super) async fn delete_finished(
                 )
             order by f.finished_at, f.id
             limit ?2
-        )"
+        )
+        returning changed"
     ))
     .bind(millis(micros(older_than)))
     .bind(limit)
-    .execute(&mut *tx)
+    .fetch_all(&mut *tx)
     .await?;
+    // Whoever was not told of these changes yet must read everything anew.
+    sqlx::query("update forgotten set through = max(through, coalesce(?1, 0))")
+        .bind(deleted.iter().max())
+        .execute(&mut *tx)
+        .await?;
     tx.commit().await?;
-    Ok(Some(deleted.rows_affected()))
+    Ok(Some(deleted.len() as u64))
 }
