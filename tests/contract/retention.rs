@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use workhost_queue::{Finish, ItemId, NewItem, Outcome, Periodic, Status};
 
-use crate::store::{TestStore, contract, json, keyed, new};
+use crate::store::{TestStore, contract, contract_on, json, keyed, new};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -73,5 +73,18 @@ contract! {
         assert_eq!(store.queue.enqueue_due(std::slice::from_ref(&periodic)).await.unwrap(), []);
         store.age(newest, "finished_at", DAY * 265).await;
         assert_eq!(store.queue.enqueue_due(&[periodic]).await.unwrap().len(), 1);
+    }
+}
+
+contract_on! { Postgres:
+    async fn a_deletion_that_is_refused_leaves_no_row_locked(store) {
+        let claim = store.running(new("a")).await;
+        let release = Finish { fence: claim.fence(), outcome: Outcome::Released, progress: None };
+        store.queue.finish(&[release]).await.unwrap();
+        for _ in 0..200 {
+            assert_eq!(store.queue.delete_finished(Some(claim.fence()), DAY, 100).await.unwrap(), None);
+            // A claim would skip it, and leave the item for the next poll.
+            store.sql("select from work_items for update nowait").await;
+        }
     }
 }

@@ -24,6 +24,8 @@ pub(super) async fn delete_finished(
         .fetch_optional(&mut *tx)
         .await?;
         if status.as_deref() != Some("running") {
+            // Dropping the transaction would give the lock back only some time after the answer.
+            tx.commit().await?;
             return Ok(None);
         }
     }

@@ -26,6 +26,7 @@ async fn enqueue_one(pool: &Pool, periodic: &Periodic) -> sqlx::Result<Option<It
         .await?;
     // A statement of its own after the lock: it sees what the host that held the lock before has done.
     if !ours || due(&mut *tx, std::slice::from_ref(periodic)).await?.is_empty() {
+        tx.commit().await?;
         return Ok(None);
     }
     sqlx::query("insert into workhost.schedules (kind, dedup_key) values ($1, $2) on conflict do nothing")
