@@ -28,5 +28,6 @@ mod sql_limits;
 mod store;
 mod superseded;
 mod text;
+mod trouble;
 mod tokens;
 mod wake;

@@ -1,0 +1,5 @@
+//! A database in trouble: each verb answers so, and no item is lost or doubled.
+
+mod cut;
+mod disk;
+mod refused;

@@ -1,0 +1,150 @@
+//! A server that refuses for a while: others are in the way, it only reads, or its disk is full.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use workhost_queue::{
+    Beat, CancelAnswer, Claim, Enqueued, Finish, Outcome, Periodic, Pulse, Queue, QueueError, Recorded, Result, Status,
+};
+
+use crate::store::{LEASE, TestStore, ask, contract_on, json, keyed, new};
+
+/// Calls every verb that writes, and tells those that were not answered `Unavailable`.
+async fn not_unavailable(queue: &Arc<dyn Queue>, claim: &Claim) -> Vec<String> {
+    let periodic = Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), every: LEASE };
+    let beat = Beat { fence: claim.fence(), progress: Some(json("1")) };
+    let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+    let mut wrong = Vec::new();
+    let mut told = |verb: &str, answer: Result<String>| {
+        if !matches!(answer, Err(QueueError::Unavailable { .. })) {
+            wrong.push(format!("{verb}: {answer:?}"));
+        }
+    };
+    fn words<T: std::fmt::Debug>(answer: Result<T>) -> Result<String> {
+        answer.map(|answer| format!("{answer:?}"))
+    }
+    told("enqueue", words(queue.enqueue(&[keyed("a", "k")]).await));
+    told("enqueue_due", words(queue.enqueue_due(&[periodic]).await));
+    told("claim", words(queue.claim(&ask("h", &[("a", 9)])).await));
+    told("heartbeat", words(queue.heartbeat(&[beat], LEASE).await));
+    told("finish", words(queue.finish(&[finish]).await));
+    told("cancel", words(queue.cancel(claim.item.id).await));
+    wrong
+}
+
+/// A running item, a queued one, and a finished one that is old.
+async fn one_of_each(store: &TestStore) -> Claim {
+    let old = store.running(new("a")).await;
+    store
+        .queue
+        .finish(&[Finish { fence: old.fence(), outcome: Outcome::Succeeded(None), progress: None }])
+        .await
+        .unwrap();
+    let claim = store.running(new("a")).await;
+    store.enqueue(new("a")).await;
+    claim
+}
+
+async fn rows(store: &TestStore) -> String {
+    serde_json::to_string(&store.queue.list(&Default::default()).await.unwrap()).unwrap()
+}
+
+/// After the trouble everything goes on, and nothing was lost or doubled.
+async fn assert_whole(store: &TestStore, claim: &Claim) {
+    let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+    assert_eq!(store.queue.finish(&[finish]).await.unwrap(), [Recorded::Recorded]);
+    assert!(store.claim("a").await.is_some());
+    assert_eq!(store.number("select count(*) from work_items").await, 3);
+}
+
+contract_on! { Postgres:
+    async fn a_server_that_only_reads_is_unavailable(store) {
+        let claim = one_of_each(&store).await;
+        let before = rows(&store).await;
+        let name = store.url.rsplit('/').next().unwrap().to_owned();
+        store.sql(format!("alter database {name} set default_transaction_read_only = on")).await;
+        let host = store.host().await;
+        assert_eq!(not_unavailable(&host, &claim).await, [""; 0]);
+        assert!(matches!(host.recover_expired(3, 10).await, Err(QueueError::Unavailable { .. })));
+        assert!(matches!(host.delete_finished(None, Duration::ZERO, 10).await, Err(QueueError::Unavailable { .. })));
+        assert_eq!(host.get(claim.item.id).await.unwrap().unwrap().status, Status::Running, "it still reads");
+        assert_eq!(rows(&store).await, before);
+        assert_whole(&store, &claim).await;
+    }
+
+    async fn a_full_disk_is_unavailable(store) {
+        let claim = one_of_each(&store).await;
+        let before = rows(&store).await;
+        refuse(&store, "raise exception 'could not extend file: No space left on device' using errcode = '53100';").await;
+        assert_eq!(not_unavailable(&store.queue, &claim).await, [""; 0]);
+        assert_eq!(rows(&store).await, before);
+        store.refuse_no_more().await;
+        assert_whole(&store, &claim).await;
+    }
+
+    async fn a_serialization_failure_is_tried_again_inside(store) {
+        // What a rollback does not undo: the sequence tells how often it was tried.
+        store.sql("create sequence tries").await;
+        refuse(&store, "if nextval('workhost.tries') <= 2 then raise exception 'could not serialize' using errcode = '40001'; end if;").await;
+        let again = || store.sql("alter sequence tries restart");
+        let id = match store.queue.enqueue(&[keyed("a", "k")]).await.unwrap()[0] {
+            Enqueued::Created(id) => id,
+            existing => panic!("{existing:?}"),
+        };
+        again().await;
+        let claim = store.claim("a").await.expect("claimed at the third try");
+        assert_eq!((claim.item.id, claim.item.attempt), (id, 1));
+        again().await;
+        assert_eq!(store.queue.cancel(id).await.unwrap(), CancelAnswer::Requested);
+        again().await;
+        // A beat and a finish have a next time of their own.
+        let beat = Beat { fence: claim.fence(), progress: None };
+        while store.queue.heartbeat(std::slice::from_ref(&beat), LEASE).await.unwrap() == [Pulse::Busy] {}
+        again().await;
+        let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+        while store.queue.finish(std::slice::from_ref(&finish)).await.unwrap() == [Recorded::Busy] {}
+        assert_eq!(store.number("select count(*) from work_items").await, 1);
+        assert_eq!(store.get(id).await.status, Status::Cancelled);
+    }
+
+    async fn a_deadlock_is_tried_again_inside(store) {
+        let mut somebody = store.pg().begin().await.unwrap();
+        let insert = |key: &str| {
+            sqlx::AssertSqlSafe(format!(
+                "insert into work_items (kind, payload, dedup_key, run_at, created_at, updated_at)
+                values ('a', '{{}}', '{key}', now(), now(), now())"
+            ))
+        };
+        // The server ends the one that looks first, which is the queue.
+        sqlx::query("set local deadlock_timeout = '20s'").execute(&mut *somebody).await.unwrap();
+        sqlx::query(insert("second")).execute(&mut *somebody).await.unwrap();
+        let queue = store.host().await;
+        let asked = tokio::spawn(async move { queue.enqueue(&[keyed("a", "first"), keyed("a", "second")]).await });
+        while store.number("select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()").await == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        sqlx::query(insert("first")).execute(&mut *somebody).await.unwrap();
+        somebody.commit().await.unwrap();
+        let answers = asked.await.unwrap().unwrap();
+        assert!(answers.iter().all(|answer| answer.created().is_none()), "{answers:?}");
+        assert_eq!(store.number("select count(*) from work_items").await, 2);
+        let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()";
+        for _ in 0..200 {
+            if store.number(deadlocks).await > 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("there was no deadlock");
+    }
+}
+
+/// Runs statements before each row is written.
+async fn refuse(store: &TestStore, statements: &str) {
+    store
+        .sql(format!(
+            "create function refuse() returns trigger language plpgsql as $$ begin {statements} return new; end $$;
+            create trigger refuse before insert or update on work_items for each row execute function refuse()"
+        ))
+        .await;
+}
