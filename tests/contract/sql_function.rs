@@ -146,4 +146,47 @@ contract_on! { Postgres:
             tx.commit().await.unwrap();
         }
     }
+
+    async fn batches_in_sql_with_keys_in_opposite_order_never_deadlock(store) {
+        let barrier = Arc::new(Barrier::new(8));
+        let mut racers = JoinSet::new();
+        for racer in 0..8 {
+            let (mut application, barrier) = (application(&store).await, Arc::clone(&barrier));
+            racers.spawn(async move {
+                let mut created = 0;
+                for round in 0..20 {
+                    let mut keys: Vec<_> = (0..50).map(|n| format!("{round} {n}")).collect();
+                    if racer % 2 == 1 {
+                        keys.reverse();
+                    }
+                    barrier.wait().await;
+                    let call = "select count(*) filter (where created) from workhost.enqueue_many(
+                        array_fill('a'::text, array[50]), array_fill('1'::json, array[50]), $1)";
+                    created += sqlx::query_scalar::<_, i64>(call).bind(keys).fetch_one(&mut application).await.unwrap();
+                }
+                created
+            });
+        }
+        assert_eq!(racers.join_all().await.iter().sum::<i64>(), 20 * 50);
+    }
+
+    async fn a_key_that_is_cancelled_at_that_moment_is_created_anew(store) {
+        let mut racers = JoinSet::new();
+        for _ in 0..3 {
+            let mut application = application(&store).await;
+            racers.spawn(async move {
+                for _ in 0..300 {
+                    enqueue(&mut application, "'a', '{}', 'k'").await.unwrap();
+                }
+            });
+        }
+        let cancel = "update work_items set status = 'cancelled', finished_at = now(), cancel_requested_at = now()
+            where status = 'queued'";
+        while !racers.is_empty() {
+            store.sql(cancel).await;
+            while let Some(done) = racers.try_join_next() {
+                done.unwrap();
+            }
+        }
+    }
 }

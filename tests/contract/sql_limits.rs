@@ -65,7 +65,8 @@ contract_on! { Postgres:
             "[\"]\",".repeat(101) + "1" + &",\"[\"]".repeat(101),
             "[\"\\\"]\",".repeat(100) + "true" + &",\"\\\\\"]".repeat(100),
             format!("[{}]", ["{\"a\": [false, null]}"; 300].join(", \n\t")),
-            format!(r#"["\"", {}]"#, nested(101, "")), format!(r#"["\\", {}]"#, nested(101, "")), format!(r#"["\\\"", {}]"#, nested(99, "")),
+            format!(r#"["\"", {}, "]"]"#, nested(101, "")), format!(r#"["\\", {}, "]"]"#, nested(101, "")),
+            format!(r#"["\\\"", {}]"#, nested(99, "")),
         ];
         for document in documents {
             // Past the checks of the type, which would refuse it earlier.
