@@ -14,6 +14,7 @@ mod finish;
 mod heartbeat;
 mod hosts;
 mod migrate;
+mod model;
 mod pause;
 mod pgbouncer;
 mod pooler;
