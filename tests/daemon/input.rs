@@ -114,7 +114,7 @@ async fn a_file_that_is_no_component_is_named_for_what_it_is() {
         );
     }
     fs::remove_file(w.path("echo.wasm")).unwrap();
-    assert!(w.run_refused(&["serve"]).contains("no such file"));
+    assert!(w.run_refused(&["serve"]).contains("does not exist"));
     fs::create_dir(w.path("echo.wasm")).unwrap();
     assert!(w.run_refused(&["serve"]).contains("directory"));
 }

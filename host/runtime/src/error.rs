@@ -69,6 +69,14 @@ pub enum LoadError {
         /// What to do about it.
         mend: &'static str,
     },
+    /// The file ends in the middle of a component.
+    #[error("{} is truncated: it ends after {length} bytes, in the middle of a section", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// The bytes that are there.
+        length: usize,
+    },
     /// The file begins as a component, and does not go on as one.
     #[error("{} is not a valid component: {reason}", path.display())]
     Invalid {
@@ -169,6 +177,7 @@ impl LoadError {
             LoadError::Empty { .. } => "component-empty",
             LoadError::TooLarge { .. } => "component-too-large",
             LoadError::NotAComponent { .. } => "not-a-component",
+            LoadError::Truncated { .. } => "component-truncated",
             LoadError::Invalid { .. } => "component-invalid",
             LoadError::NotAHandler { .. } => "not-a-handler",
             LoadError::OtherVersion { .. } => "contract-version",
@@ -187,7 +196,7 @@ impl LoadError {
         Some(match self {
             LoadError::Missing { .. } => "build the component, or correct the path; a relative one starts at the configuration's folder".into(),
             LoadError::NotAComponent { mend, .. } => (*mend).into(),
-            LoadError::Empty { .. } | LoadError::Invalid { .. } => "the file may have been cut off while it was written or copied: build it again".into(),
+            LoadError::Empty { .. } | LoadError::Truncated { .. } | LoadError::Invalid { .. } => "the file may have been cut off while it was written or copied: build it again".into(),
             LoadError::NotAHandler { .. } => "build it against the world `workhost:handler/base`, or one that includes it; in Rust, end the crate with `export_handlers!(…)`".into(),
             LoadError::OtherVersion { offers, .. } => format!("build it against workhost:handler {offers}, or use a workhost that offers the other version"),
             LoadError::ImportsRefused { imports } => refused_hint(imports),

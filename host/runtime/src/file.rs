@@ -38,10 +38,35 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, LoadError> {
     if let Some((what, mend)) = not_a_component(&bytes) {
         return Err(LoadError::NotAComponent { path: owned(), what, mend });
     }
-    if bytes.len() < COMPONENT.len() {
-        return Err(LoadError::Invalid { path: owned(), reason: format!("it ends after {} bytes", bytes.len()) });
+    if is_truncated(&bytes) {
+        return Err(LoadError::Truncated { path: owned(), length: bytes.len() });
     }
     Ok(bytes)
+}
+
+/// Whether a file that begins as a component ends within its header or a section. After the header a binary is a row of
+/// sections, each with a byte that names it, the length of its content in LEB128, and the content.
+fn is_truncated(bytes: &[u8]) -> bool {
+    let Some(mut rest) = bytes.get(COMPONENT.len()..) else { return true };
+    while let Some((_, section)) = rest.split_first() {
+        let (mut length, mut shift, mut digits) = (0u64, 0, 0);
+        loop {
+            let Some(byte) = section.get(digits) else { return true };
+            length |= u64::from(byte & 0x7f) << shift;
+            (digits, shift) = (digits + 1, shift + 7);
+            if byte & 0x80 == 0 {
+                break;
+            }
+            if digits == 5 {
+                // No length is that long: nonsense, which the compiler names better.
+                return false;
+            }
+        }
+        let end = usize::try_from(length).ok().and_then(|length| length.checked_add(digits));
+        let Some(next) = end.and_then(|end| section.get(end..)) else { return true };
+        rest = next;
+    }
+    false
 }
 
 fn not_a_file(kind: FileType) -> Option<&'static str> {
