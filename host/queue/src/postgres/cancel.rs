@@ -8,16 +8,20 @@ use crate::{CancelAnswer, Deed, ItemId};
 /// One status-guarded statement. It waits for a claim that is being made, and then sees which of the two came first.
 pub(super) async fn cancel(pool: &Pool, id: ItemId, deed: &Deed) -> sqlx::Result<CancelAnswer> {
     let mut tx = patient(pool).await?;
-    let changed = call_off(&mut tx, id).await?;
+    let answer = cancel_in(&mut tx, id, deed).await;
+    tx.settle(answer).await
+}
+
+async fn cancel_in(tx: &mut Session, id: ItemId, deed: &Deed) -> sqlx::Result<CancelAnswer> {
+    let changed = call_off(tx, id).await?;
     let answer = match changed.as_deref() {
         Some("cancelled") => CancelAnswer::Cancelled,
         Some(_) => CancelAnswer::Requested,
-        None => untouched(&mut tx, id).await?,
+        None => untouched(tx, id).await?,
     };
     if changed.is_some() {
-        audit::record(&mut *tx, deed).await?;
+        audit::record(tx, deed).await?;
     }
-    tx.commit().await?;
     Ok(answer)
 }
 

@@ -7,9 +7,8 @@ use crate::{Enqueued, ItemId, NewItem};
 
 pub(super) async fn enqueue(pool: &Pool, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
     let mut tx = patient(pool).await?;
-    let answers = enqueue_in(&mut tx, items).await?;
-    tx.commit().await?;
-    Ok(answers)
+    let answers = enqueue_in(&mut tx, items).await;
+    tx.settle(answers).await
 }
 
 /// Enqueues as part of a transaction; whoever listens hears of it once that is committed. Waits for

@@ -48,10 +48,12 @@ async fn record_alone(pool: &Pool, ending: &Ending) -> sqlx::Result<Recorded> {
 
 async fn try_alone(pool: &Pool, ending: &Ending) -> sqlx::Result<Recorded> {
     let mut tx = pool.begin().await?;
-    lock(&mut tx, ending.id).await?;
-    let answers = record(&mut *tx, std::slice::from_ref(ending)).await?;
-    tx.commit().await?;
-    Ok(answers.into_iter().next().unwrap_or(Recorded::Lost))
+    let answers = async {
+        lock(&mut tx, ending.id).await?;
+        record(&mut *tx, std::slice::from_ref(ending)).await
+    };
+    let answers = answers.await;
+    Ok(tx.settle(answers).await?.into_iter().next().unwrap_or(Recorded::Lost))
 }
 
 /// One statement for all. Rows that somebody has locked are skipped and answered `Busy`.

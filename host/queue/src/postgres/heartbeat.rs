@@ -61,10 +61,12 @@ async fn beat_alone(pool: &Pool, sign: &Sign, lease: Duration) -> sqlx::Result<P
 
 async fn try_alone(pool: &Pool, sign: &Sign, lease: Duration) -> sqlx::Result<Pulse> {
     let mut tx = pool.begin().await?;
-    lock(&mut tx, sign.id).await?;
-    let pulses = beat(&mut *tx, std::slice::from_ref(sign), lease).await?;
-    tx.commit().await?;
-    Ok(pulses.into_iter().next().unwrap_or(Pulse::Lost))
+    let pulses = async {
+        lock(&mut tx, sign.id).await?;
+        beat(&mut *tx, std::slice::from_ref(sign), lease).await
+    };
+    let pulses = pulses.await;
+    Ok(tx.settle(pulses).await?.into_iter().next().unwrap_or(Pulse::Lost))
 }
 
 /// Locks one row for the rest of the transaction, as soon as it is free.

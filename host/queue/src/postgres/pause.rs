@@ -3,14 +3,19 @@
 use sqlx::Row;
 
 use super::audit;
-use super::pool::Pool;
+use super::pool::{Pool, Session};
 use super::session::patient;
 use crate::{Deed, Pausable, Paused};
 
 /// Answers whether it was not paused before.
 pub(super) async fn pause(pool: &Pool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
-    let (what, kind, scope) = work.columns();
     let mut tx = patient(pool).await?;
+    let paused = pause_in(&mut tx, work, deed).await;
+    tx.settle(paused).await
+}
+
+async fn pause_in(tx: &mut Session, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
+    let (what, kind, scope) = work.columns();
     let paused = sqlx::query(
         "insert into workhost.pauses (what, kind, scope, paused_at, paused_by) values ($1, $2, $3, now(), $4)
         on conflict do nothing",
@@ -23,16 +28,20 @@ pub(super) async fn pause(pool: &Pool, work: &Pausable, deed: &Deed) -> sqlx::Re
     .await?;
     let paused = paused.rows_affected() > 0;
     if paused {
-        audit::record(&mut *tx, deed).await?;
+        audit::record(tx, deed).await?;
     }
-    tx.commit().await?;
     Ok(paused)
 }
 
 /// Answers whether it was paused, and wakes all hosts then.
 pub(super) async fn resume(pool: &Pool, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
-    let (what, kind, scope) = work.columns();
     let mut tx = patient(pool).await?;
+    let resumed = resume_in(&mut tx, work, deed).await;
+    tx.settle(resumed).await
+}
+
+async fn resume_in(tx: &mut Session, work: &Pausable, deed: &Deed) -> sqlx::Result<bool> {
+    let (what, kind, scope) = work.columns();
     let resumed = sqlx::query("delete from workhost.pauses p where p.what = $1 and p.kind = $2 and p.scope = $3")
         .bind(what)
         .bind(kind)
@@ -43,9 +52,8 @@ pub(super) async fn resume(pool: &Pool, work: &Pausable, deed: &Deed) -> sqlx::R
         > 0;
     if resumed {
         audit::record(&mut *tx, deed).await?;
-        sqlx::query("select pg_notify('workhost', '')").execute(&mut *tx).await?;
+        sqlx::query("select pg_notify('workhost', '')").execute(tx).await?;
     }
-    tx.commit().await?;
     Ok(resumed)
 }
 

@@ -49,8 +49,15 @@ impl Pool {
 pub(super) struct Tx(Session);
 
 impl Tx {
-    pub(super) async fn commit(self) -> sqlx::Result<()> {
-        self.0.transaction.commit().await
+    /// Commits what worked, or rolls back what did not, before the caller hears of it.
+    ///
+    /// A transaction that is only dropped is rolled back some time after: until then its rows stay locked, and the next
+    /// claim, sweep or try would skip them.
+    pub(super) async fn settle<T>(self, worked: sqlx::Result<T>) -> sqlx::Result<T> {
+        match worked {
+            Ok(_) => self.0.transaction.commit().await.and(worked),
+            Err(_) => self.0.transaction.rollback().await.and(worked),
+        }
     }
 }
 
@@ -143,9 +150,9 @@ impl<'c> Executor<'c> for &'c Pool {
             Pooler::Transaction => {
                 let steps = async move {
                     let mut tx = self.begin().await?;
-                    let steps: Vec<Step> = (&mut *tx).fetch_many(query).try_collect().await?;
+                    let steps: sqlx::Result<Vec<Step>> = (&mut *tx).fetch_many(query).try_collect().await;
                     // Nothing is answered before it is committed.
-                    tx.commit().await?;
+                    let steps = tx.settle(steps).await?;
                     Ok::<_, sqlx::Error>(stream::iter(steps.into_iter().map(Ok)))
                 };
                 stream::once(steps).try_flatten().boxed()
@@ -162,9 +169,8 @@ impl<'c> Executor<'c> for &'c Pool {
             Pooler::None => (&self.connections).fetch_optional(query),
             Pooler::Transaction => Box::pin(async move {
                 let mut tx = self.begin().await?;
-                let row = (&mut *tx).fetch_optional(query).await?;
-                tx.commit().await?;
-                Ok(row)
+                let row = (&mut *tx).fetch_optional(query).await;
+                tx.settle(row).await
             }),
         }
     }

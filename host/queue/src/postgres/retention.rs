@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::pool::Pool;
+use super::pool::{Pool, Session};
 use super::session::patient;
 use crate::Fence;
 use crate::ending::{micros, number};
@@ -14,6 +14,16 @@ pub(super) async fn delete_finished(
     limit: u32,
 ) -> sqlx::Result<Option<u64>> {
     let mut tx = patient(pool).await?;
+    let deleted = delete_in(&mut tx, fence, older_than, limit).await;
+    tx.settle(deleted).await
+}
+
+async fn delete_in(
+    tx: &mut Session,
+    fence: Option<Fence>,
+    older_than: Duration,
+    limit: u32,
+) -> sqlx::Result<Option<u64>> {
     if let Some(fence) = fence {
         // The lock keeps the attempt in place until the deletion is committed.
         let status: Option<String> = sqlx::query_scalar(
@@ -24,8 +34,6 @@ pub(super) async fn delete_finished(
         .fetch_optional(&mut *tx)
         .await?;
         if status.as_deref() != Some("running") {
-            // Dropping the transaction would give the lock back only some time after the answer.
-            tx.commit().await?;
             return Ok(None);
         }
     }
@@ -59,8 +67,7 @@ pub(super) async fn delete_finished(
     )
     .bind(micros(older_than))
     .bind(i64::from(limit))
-    .fetch_one(&mut *tx)
+    .fetch_one(tx)
     .await?;
-    tx.commit().await?;
     Ok(Some(deleted.unsigned_abs()))
 }

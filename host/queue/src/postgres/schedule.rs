@@ -3,7 +3,7 @@
 use sqlx::PgExecutor;
 
 use super::enqueue::enqueue_in;
-use super::pool::Pool;
+use super::pool::{Pool, Session};
 use super::session::patient;
 use crate::ending::micros;
 use crate::{Enqueued, ItemId, Periodic};
@@ -20,13 +20,17 @@ pub(super) async fn enqueue_due(pool: &Pool, periodics: &[Periodic]) -> sqlx::Re
 /// Enqueues one periodic kind unless another host is about to, or just did.
 async fn enqueue_one(pool: &Pool, periodic: &Periodic) -> sqlx::Result<Option<ItemId>> {
     let mut tx = patient(pool).await?;
+    let id = enqueue_one_in(&mut tx, periodic).await;
+    tx.settle(id).await
+}
+
+async fn enqueue_one_in(tx: &mut Session, periodic: &Periodic) -> sqlx::Result<Option<ItemId>> {
     let ours: bool = sqlx::query_scalar("select pg_try_advisory_xact_lock(hashtextextended($1, 0))")
         .bind(format!("workhost schedule {}", periodic.key()))
         .fetch_one(&mut *tx)
         .await?;
     // A statement of its own after the lock: it sees what the host that held the lock before has done.
     if !ours || due(&mut *tx, std::slice::from_ref(periodic)).await?.is_empty() {
-        tx.commit().await?;
         return Ok(None);
     }
     sqlx::query("insert into workhost.schedules (kind, dedup_key) values ($1, $2) on conflict do nothing")
@@ -34,8 +38,7 @@ async fn enqueue_one(pool: &Pool, periodic: &Periodic) -> sqlx::Result<Option<It
         .bind(periodic.key())
         .execute(&mut *tx)
         .await?;
-    let answers = enqueue_in(&mut tx, &[periodic.item()]).await?;
-    tx.commit().await?;
+    let answers = enqueue_in(tx, &[periodic.item()]).await?;
     Ok(answers.into_iter().find_map(Enqueued::created))
 }
 

@@ -4,13 +4,18 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row};
 
 use super::audit;
-use super::pool::Pool;
+use super::pool::{Pool, Session};
 use super::session::patient;
 use crate::{Deed, NewToken, Token, TokenId};
 
 /// `None` if a living token has the name, or any token the hash.
 pub(super) async fn add(pool: &Pool, token: &NewToken, deed: &Deed) -> sqlx::Result<Option<TokenId>> {
     let mut tx = patient(pool).await?;
+    let id = add_in(&mut tx, token, deed).await;
+    tx.settle(id).await
+}
+
+async fn add_in(tx: &mut Session, token: &NewToken, deed: &Deed) -> sqlx::Result<Option<TokenId>> {
     let id: Option<i64> = sqlx::query_scalar(
         "insert into workhost.tokens (name, role, sha256, created_at) values ($1, $2, $3, now())
         on conflict do nothing
@@ -22,15 +27,19 @@ pub(super) async fn add(pool: &Pool, token: &NewToken, deed: &Deed) -> sqlx::Res
     .fetch_optional(&mut *tx)
     .await?;
     if id.is_some() {
-        audit::record(&mut *tx, deed).await?;
+        audit::record(tx, deed).await?;
     }
-    tx.commit().await?;
     Ok(id.map(TokenId))
 }
 
 /// Answers whether it lived until now.
 pub(super) async fn revoke(pool: &Pool, id: TokenId, actor: Option<&str>) -> sqlx::Result<bool> {
     let mut tx = patient(pool).await?;
+    let lived = revoke_in(&mut tx, id, actor).await;
+    tx.settle(lived).await
+}
+
+async fn revoke_in(tx: &mut Session, id: TokenId, actor: Option<&str>) -> sqlx::Result<bool> {
     let name: Option<String> = sqlx::query_scalar(
         "update workhost.tokens t set revoked_at = now() where t.id = $1 and t.revoked_at is null returning t.name",
     )
@@ -39,9 +48,8 @@ pub(super) async fn revoke(pool: &Pool, id: TokenId, actor: Option<&str>) -> sql
     .await?;
     if let Some(name) = &name {
         let deed = Deed::new(actor, "revoke", format!("token {name}"));
-        audit::record(&mut *tx, &deed).await?;
+        audit::record(tx, &deed).await?;
     }
-    tx.commit().await?;
     Ok(name.is_some())
 }
 
