@@ -29,6 +29,6 @@ mod sql_limits;
 mod store;
 mod superseded;
 mod text;
-mod trouble;
 mod tokens;
+mod trouble;
 mod wake;
