@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{error, info, warn};
 use workhost_admin::Readiness;
 use workhost_queue::{Claim, ClaimRequest, Queue, QueueError, Status};
@@ -28,6 +28,9 @@ pub use stop::{Stop, StopSwitch};
 
 /// How many expired leases one sweep ends at most, so that a sweep stays short after a long outage.
 const RECOVER_LIMIT: u32 = 500;
+
+/// How long a claim that is on its way may delay telling the handlers of a shutdown.
+const LAST_CLAIM: Duration = Duration::from_secs(1);
 
 /// How long after the shutdown grace the worker waits for its last writes before it leaves anyway.
 const LAST_WRITES: Duration = Duration::from_secs(3);
@@ -62,12 +65,22 @@ impl Worker {
         });
         let heartbeats = heartbeat::run(self.queue.clone(), attempts, &self.settings, &self.readiness);
         let mut running = JoinSet::new();
+        // Handlers are told only once no claim is on its way: it would take what they hand back at once.
+        let (tell, told) = StopSwitch::new();
         let work = async {
-            self.poll(&context, &slots, &mut running, stop.clone()).await;
+            self.poll(&context, &slots, &mut running, stop.clone(), &told).await;
+            tell.stop();
             self.drain(&mut running).await;
+        };
+        let last_claim = async {
+            stop.clone().requested().await;
+            sleep(LAST_CLAIM).await;
+            tell.stop();
+            std::future::pending().await
         };
         tokio::select! {
             () = work => {}
+            () = last_claim => {}
             () = heartbeats => {}
             () = writes => {}
         }
@@ -80,6 +93,7 @@ impl Worker {
         slots: &Arc<Slots>,
         running: &mut JoinSet<()>,
         mut stop: Stop,
+        told: &Stop,
     ) {
         let wake = self.queue.wake();
         let mut next_sweep = Instant::now();
@@ -110,7 +124,7 @@ impl Worker {
             };
             if let Some((sent, claims)) = sent_and_claims {
                 for (claim, slot) in claims {
-                    self.start(context, running, claim, slot, sent, stop.clone());
+                    self.start(context, running, claim, slot, sent, told.clone());
                 }
             }
             while let Some(ended) = running.try_join_next() {
