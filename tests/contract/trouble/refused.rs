@@ -148,3 +148,16 @@ async fn refuse(store: &TestStore, statements: &str) {
         ))
         .await;
 }
+
+contract_on! { Sqlite:
+    async fn a_transaction_that_the_database_ended_itself_stands_in_nobodys_way(store) {
+        let claim = store.running(new("a")).await;
+        // As SQLite does by itself when the disk is full, for one.
+        store.sql("create trigger ends_it before update on work_items begin select raise(rollback, 'no room'); end").await;
+        let beat = Beat { fence: claim.fence(), progress: Some(json("1")) };
+        assert!(store.queue.heartbeat(&[beat.clone()], LEASE).await.is_err());
+        store.sql("drop trigger ends_it").await;
+        assert_eq!(store.queue.heartbeat(&[beat], LEASE).await.unwrap(), [Pulse::Alive]);
+        store.enqueue(new("a")).await;
+    }
+}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Sqlite, SqlitePool, Transaction};
+use sqlx::{ConnectOptions as _, Connection as _, Sqlite, SqlitePool, Transaction};
 
 use super::trouble::{is_busy, told};
 use crate::{ConnectOptions, QueueError, Result};
@@ -65,6 +65,9 @@ pub(super) async fn pools(path: &Path, options: &ConnectOptions) -> Result<(Sqli
             .acquire_timeout(options.acquire_timeout.max(BUSY_TIMEOUT))
             .idle_timeout(None)
             .max_lifetime(None)
+            // SQLite ends a transaction by itself on some errors, a full disk for one. The driver still counts it as open
+            // then, and would refuse to begin another: such a connection is replaced.
+            .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
     };
     let writer = pool(1).connect_lazy_with(file(path, BUSY_TIMEOUT));
     let readers = pool(READERS).connect_lazy_with(file(path, BUSY_TIMEOUT).pragma("query_only", "on"));
