@@ -48,7 +48,13 @@ impl Registry {
     /// Everything that is wrong, at once.
     pub async fn load(config: &Config, runtime: &Runtime, retention: Arc<dyn Retention>) -> Result<Registry, Findings> {
         let (databases, mut findings) = grants::connect_databases(config).await;
-        let loads = config.handlers.iter().enumerate().map(|(index, settings)| {
+        // Without its database a handler would only be told wrong things of its grants.
+        let complete = config
+            .handlers
+            .iter()
+            .enumerate()
+            .filter(|(_, settings)| settings.sql.values().all(|grant| databases.contains_key(&grant.database)));
+        let loads = complete.map(|(index, settings)| {
             let component = config.source.resolve(&settings.component);
             let grants = grants::grants(settings, config, &databases, &retention);
             async move { (index, runtime.load(&component, grants).await, component) }
