@@ -4,7 +4,7 @@ mod daemon;
 mod database;
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -84,6 +84,20 @@ impl Workshop {
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         daemon::command(self).args(arguments).output().unwrap()
+    }
+
+    /// Runs the program with a standard output that nobody reads.
+    pub(crate) fn run_closed(&self, arguments: &[&str]) -> Output {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        daemon::command(self)
+            .args(arguments)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap()
     }
 
     /// Runs the program, which must succeed, and answers its standard output.

@@ -32,6 +32,19 @@ on_both_stores! {
         assert!(w.run_refused(&["cancel", "42"]).contains("no work item 42"));
     }
 
+    async fn a_reader_that_has_seen_enough_is_no_fault_and_a_long_result_no_wide_table(w: Workshop) {
+        w.configure(&guest("echo", ""));
+        let daemon = w.serve();
+        let payload = format!(r#"{{"message": "{}"}}"#, "x".repeat(100_000));
+        let id = w.enqueue("echo", &["--payload", &payload]);
+        w.until_finished(id).await;
+        let listed = w.run_ok(&["list"]);
+        assert!(listed.contains("xxx …") && listed.lines().all(|line| line.chars().count() < 300), "{listed}");
+        let shown = w.run_closed(&["show", &id.to_string()]);
+        assert!(shown.status.success() && shown.stderr.is_empty(), "{}", String::from_utf8_lossy(&shown.stderr));
+        daemon.stop();
+    }
+
     async fn the_same_dedup_key_answers_the_queued_item(w: Workshop) {
         w.configure(&guest("echo", ""));
         let arguments = ["--payload", r#"{"message": "x"}"#, "--dedup-key", "once"];

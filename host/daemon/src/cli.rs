@@ -2,6 +2,7 @@
 
 mod enqueue;
 mod logging;
+mod output;
 mod show;
 mod validate;
 

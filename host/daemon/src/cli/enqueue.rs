@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use workhost_queue::{Enqueued, Json, NewItem};
 use workhost_runtime::{Limits, Runtime};
 
+use super::output;
 use crate::config::{Config, ScopeRule};
 use crate::registry::Registry;
 
@@ -37,7 +38,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[expect(clippy::print_stdout, reason = "the command's output")]
 pub(super) async fn run(config: &Config, args: Args) -> anyhow::Result<()> {
     let text = match args.payload.as_str() {
         "-" => {
@@ -61,9 +61,9 @@ pub(super) async fn run(config: &Config, args: Args) -> anyhow::Result<()> {
     let enqueued = queue.enqueue(&[item]).await?;
     let enqueued = enqueued.first().context("the store answered nothing")?;
     match enqueued {
-        _ if args.json => println!("{}", serde_json::to_string(enqueued)?),
-        Enqueued::Created(id) => println!("created work item {id}"),
-        Enqueued::Existing(id) => println!("work item {id} is queued already with this dedup key"),
+        _ if args.json => output::line(serde_json::to_string(enqueued)?)?,
+        Enqueued::Created(id) => output::line(format_args!("created work item {id}"))?,
+        Enqueued::Existing(id) => output::line(format_args!("work item {id} is queued already with this dedup key"))?,
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use anyhow::bail;
 use comfy_table::{ContentArrangement, Table, presets};
 use workhost_queue::{CancelAnswer, Filter, ItemId, Status, WorkItem};
 
+use super::output;
 use crate::config::Config;
 
 #[derive(clap::Args)]
@@ -53,7 +54,6 @@ pub(super) struct CancelArgs {
     json: bool,
 }
 
-#[expect(clippy::print_stdout, reason = "the command's output")]
 pub(super) async fn list(config: &Config, args: ListArgs) -> anyhow::Result<()> {
     let filter = Filter {
         statuses: args.status,
@@ -64,7 +64,7 @@ pub(super) async fn list(config: &Config, args: ListArgs) -> anyhow::Result<()> 
     };
     let items = super::store(config).await?.list(&filter).await?;
     if args.json {
-        println!("{}", serde_json::to_string(&items)?);
+        output::line(serde_json::to_string(&items)?)?;
         return Ok(());
     }
     let mut table = Table::new();
@@ -74,24 +74,23 @@ pub(super) async fn list(config: &Config, args: ListArgs) -> anyhow::Result<()> 
         table.add_row([
             item.id.to_string(),
             harmless(&item.kind),
-            harmless(item.scope.as_deref().unwrap_or("")),
+            shortened(harmless(item.scope.as_deref().unwrap_or(""))),
             item.status.to_string(),
             item.attempt.to_string(),
             time(item.updated_at),
-            what(config, item).lines().next().unwrap_or_default().to_owned(),
+            shortened(what(config, item)),
         ]);
     }
-    println!("{table}");
+    output::line(table)?;
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "the command's output")]
 pub(super) async fn show(config: &Config, args: ShowArgs) -> anyhow::Result<ExitCode> {
     let Some(item) = super::store(config).await?.get(ItemId(args.id)).await? else {
         bail!("no work item {} in {}", args.id, config.store.url);
     };
     if args.json {
-        println!("{}", serde_json::to_string(&item)?);
+        output::line(serde_json::to_string(&item)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new();
@@ -125,20 +124,23 @@ pub(super) async fn show(config: &Config, args: ShowArgs) -> anyhow::Result<Exit
     row("lease until", item.lease_expires_at.map(time));
     row("cancel requested", item.cancel_requested_at.map(time));
     row("finished", item.finished_at.map(time));
-    println!("{table}");
+    output::line(table)?;
     Ok(ExitCode::SUCCESS)
 }
 
-#[expect(clippy::print_stdout, reason = "the command's output")]
 pub(super) async fn cancel(config: &Config, args: CancelArgs) -> anyhow::Result<ExitCode> {
     let id = args.id;
     let answer = super::store(config).await?.cancel(ItemId(id)).await?;
     match answer {
-        _ if args.json => println!("{}", serde_json::json!({ "id": id, "answer": answer })),
-        CancelAnswer::Cancelled => println!("work item {id} is cancelled"),
-        CancelAnswer::Requested => println!("work item {id} is running; its handler was asked to stop"),
-        CancelAnswer::Finished => println!("work item {id} had finished already; see `workhost show {id}`"),
-        CancelAnswer::Unknown => println!("no work item {id}"),
+        _ if args.json => output::line(serde_json::json!({ "id": id, "answer": answer }))?,
+        CancelAnswer::Cancelled => output::line(format_args!("work item {id} is cancelled"))?,
+        CancelAnswer::Requested => {
+            output::line(format_args!("work item {id} is running; its handler was asked to stop"))?
+        }
+        CancelAnswer::Finished => {
+            output::line(format_args!("work item {id} had finished already; see `workhost show {id}`"))?
+        }
+        CancelAnswer::Unknown => output::line(format_args!("no work item {id}"))?,
     }
     let done = matches!(answer, CancelAnswer::Cancelled | CancelAnswer::Requested);
     Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -159,6 +161,14 @@ fn what(config: &Config, item: &WorkItem) -> String {
         Status::Cancelled => item.reason.clone().or(json(&item.result)).or(json(&item.progress)),
     };
     harmless(&text.unwrap_or_default())
+}
+
+/// As much as a row of a table has room for; `show` has the whole.
+fn shortened(text: String) -> String {
+    const ROOM: usize = 100;
+    let mut lines = text.lines();
+    let line: String = lines.next().unwrap_or_default().chars().take(ROOM).collect();
+    if line.len() < text.len() { format!("{line} …") } else { line }
 }
 
 /// A handler's text may hold control codes; a terminal may not get them.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use clap::ValueEnum;
 use workhost_runtime::{Limits, Retention, Runtime};
 
-use super::block_on;
+use super::{block_on, output};
 use crate::config;
 use crate::finding::Findings;
 use crate::registry::Registry;
@@ -38,7 +38,6 @@ impl Retention for NoRetention {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the command's output")]
 pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let checked = match check(file) {
         Ok(kinds) => Ok(kinds),
@@ -46,12 +45,12 @@ pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     };
     match (args.format, &checked) {
         (Format::Text, Ok(kinds)) => {
-            println!("{} is valid: {kinds} kinds, each with exactly one handler", file.display())
+            output::line(format_args!("{} is valid: {kinds} kinds, each with exactly one handler", file.display()))?
         }
-        (Format::Text, Err(findings)) => println!("{findings}"),
+        (Format::Text, Err(findings)) => output::line(findings)?,
         (Format::Json, checked) => {
             let findings = checked.as_ref().err().map_or(&[][..], |findings| &findings.0);
-            println!("{}", serde_json::json!({ "valid": checked.is_ok(), "findings": findings }));
+            output::line(serde_json::json!({ "valid": checked.is_ok(), "findings": findings }))?;
         }
     }
     Ok(if checked.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
