@@ -14,8 +14,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Parser;
+use tokio::signal::unix::SignalKind;
 use workhost_queue::{ConnectOptions, Filter, Status, WorkItem, connect};
 
 use scene::Scene;
@@ -47,12 +48,25 @@ struct Args {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Args::parse()).await {
+    let ended = tokio::select! {
+        ended = run(Args::parse()) => ended,
+        // What was begun is dropped, the daemon with it.
+        () = signal(SignalKind::interrupt()) => Err(anyhow!("ended by a signal before the work was done")),
+        () = signal(SignalKind::terminate()) => Err(anyhow!("ended by a signal before the work was done")),
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+async fn signal(kind: SignalKind) {
+    match tokio::signal::unix::signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -34,11 +34,16 @@ pub(crate) struct Scene {
     folder: PathBuf,
     program: PathBuf,
     pub(crate) scopes: Vec<Scope>,
+    /// One demonstration at a time in one folder.
+    _lock: fs::File,
 }
 
 impl Scene {
     /// Makes the folder anew: links to the made or given folders, databases, configuration.
     pub(crate) async fn prepare(folder: &Path, components: &Path, program: &Path, dirs: &[PathBuf]) -> Result<Scene> {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let lock = fs::File::create(folder.join("lock"))?;
+        ensure!(lock.try_lock().is_ok(), "another demonstration runs in {}: wait for it, or end it", folder.display());
         clear(folder)?;
         fs::create_dir_all(folder.join("files")).with_context(|| format!("cannot make {}", folder.display()))?;
         let folder = folder.canonicalize()?;
@@ -55,7 +60,7 @@ impl Scene {
             .replace("{components}", &components.canonicalize()?.display().to_string())
             .replace("{crawl_statements}", database::CRAWL_STATEMENTS);
         fs::write(folder.join("workhost.toml"), text)?;
-        Ok(Scene { folder, program: program.to_owned(), scopes })
+        Ok(Scene { folder, program: program.to_owned(), scopes, _lock: lock })
     }
 
     /// The queue's database.
