@@ -160,4 +160,18 @@ contract_on! { Sqlite:
         assert_eq!(store.queue.heartbeat(&[beat], LEASE).await.unwrap(), [Pulse::Alive]);
         store.enqueue(new("a")).await;
     }
+
+    async fn a_file_that_was_taken_away_is_missed_until_it_is_back(store) {
+        let id = store.enqueue(new("a")).await;
+        let path = store.url.strip_prefix("sqlite://").unwrap();
+        let elsewhere = format!("{path}.elsewhere");
+        std::fs::rename(path, &elsewhere).unwrap();
+        assert!(matches!(store.queue.check().await, Err(QueueError::Unavailable { .. })));
+        assert!(matches!(store.queue.claim(&ask("h", &[("a", 1)])).await, Err(QueueError::Unavailable { .. })));
+        std::fs::write(path, "").unwrap();
+        assert!(matches!(store.queue.check().await, Err(QueueError::Unavailable { .. })), "another of its name");
+        std::fs::rename(&elsewhere, path).unwrap();
+        store.queue.check().await.unwrap();
+        assert_eq!(store.queue.claim(&ask("h", &[("a", 1)])).await.unwrap()[0].fence().id, id);
+    }
 }

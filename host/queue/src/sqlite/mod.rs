@@ -25,7 +25,7 @@ mod tokens;
 mod trouble;
 mod wake;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ use crate::ending::Ending;
 use crate::{
     AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Changes, Claim, ClaimRequest, ConnectOptions, Count,
     Cursor, Deed, Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable,
-    Paused, Periodic, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
+    Paused, Periodic, Pulse, Queue, QueueError, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
 };
 use live::Live;
 use trouble::told;
@@ -47,6 +47,8 @@ use trouble::told;
 /// A queue whose items live in a SQLite file.
 pub(crate) struct SqliteQueue {
     path: PathBuf,
+    /// The file that is open. Another of its name would be another store.
+    identity: (u64, u64),
     writer: SqlitePool,
     readers: SqlitePool,
     options: ConnectOptions,
@@ -60,9 +62,25 @@ impl SqliteQueue {
     pub(crate) async fn open(path: &str, options: ConnectOptions) -> Result<SqliteQueue> {
         let path = session::path(path)?;
         let (writer, readers) = session::pools(&path, &options).await?;
+        let identity = session::identity(&path).map_err(|error| gone(&path, &error.to_string()))?;
         let wake = Arc::new(Notify::new());
         let watch = wake::watch(writer.clone(), Arc::clone(&wake));
-        Ok(SqliteQueue { path, writer, readers, options, wake, live: Live::default(), _watch: watch })
+        Ok(SqliteQueue { path, identity, writer, readers, options, wake, live: Live::default(), _watch: watch })
+    }
+
+    /// Whether the open file still is the one that others find under its name. SQLite would not notice.
+    fn check_file(&self) -> Result<()> {
+        match session::identity(&self.path) {
+            Ok(identity) if identity == self.identity => Ok(()),
+            Ok(_) => Err(gone(&self.path, "another file has its name")),
+            Err(error) => Err(gone(&self.path, &error.to_string())),
+        }
+    }
+}
+
+fn gone(path: &Path, reason: &str) -> QueueError {
+    QueueError::Unavailable {
+        reason: format!("{} is not the open file any more ({reason}): put it back, or restart", path.display()),
     }
 }
 
@@ -73,6 +91,7 @@ impl Queue for SqliteQueue {
     }
 
     async fn check(&self) -> Result<()> {
+        self.check_file()?;
         migrate::check(&self.readers).await
     }
 
@@ -95,6 +114,7 @@ impl Queue for SqliteQueue {
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
         self.options.limits.check_host(&request.host, request.kinds.iter().map(|kind| &kind.handler_digest))?;
+        self.check_file()?;
         let asked = Instant::now();
         let claims = claim::claim(&self.writer, request).await.map_err(told)?;
         self.live.keep(claims.iter().map(Claim::fence), asked + request.lease);

@@ -83,6 +83,12 @@ pub(super) async fn pools(path: &Path, options: &ConnectOptions) -> Result<(Sqli
     Ok((writer, readers))
 }
 
+/// What tells one file from another of the same name: device and inode.
+pub(super) fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()))
+}
+
 /// A transaction that writes. It takes the file's write lock first, so that what it reads stays true.
 pub(super) async fn write(writer: &SqlitePool) -> sqlx::Result<Transaction<'static, Sqlite>> {
     writer.begin_with("begin immediate").await
