@@ -156,16 +156,8 @@ impl Workshop {
 
     /// Waits for an item of a periodic kind to end.
     pub(crate) async fn first_of_kind(&self, kind: &str) -> WorkItem {
-        let queue = self.queue().await;
-        let filter = workhost_queue::Filter { kind: Some(kind.into()), ..Default::default() };
-        let start = Instant::now();
-        loop {
-            if let Some(item) = queue.list(&filter).await.unwrap().pop() {
-                return self.until_finished(item.id).await;
-            }
-            assert!(start.elapsed() < PATIENCE, "no item of kind {kind}\n{}", self.log());
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        // No item has this number.
+        self.until_another(kind, ItemId(0)).await
     }
 
     /// Waits for an item of this kind other than that one to end.
