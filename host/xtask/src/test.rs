@@ -93,11 +93,11 @@ fn unit(args: &Args, workspace: &Workspace) -> Result<Vec<Count>> {
     Ok(counts)
 }
 
-/// The test targets of the root package, each a suite of its own.
+/// The test targets that need a server or components, each a suite of its own.
 fn integration(args: &Args, workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let targets = workspace.integration_tests();
     if targets.is_empty() {
-        bail!("the root package has no test target\nhint: declare one with [[test]] in Cargo.toml");
+        bail!("no package has a test target with `test = false`\nhint: declare one with [[test]] in its Cargo.toml");
     }
     handlers::build(workspace)?;
     let programs = Programs::provide()?;

@@ -63,12 +63,10 @@ impl Workspace {
         self.below("tests").filter(has_example).collect()
     }
 
-    /// The names of the root package's test targets.
+    /// The names of the test targets that plain `cargo test` leaves out: they need what `cargo xtask test` sets up.
     pub(crate) fn integration_tests(&self) -> Vec<&str> {
-        let root = self.metadata.workspace_root.join("Cargo.toml");
-        let package = self.metadata.packages.iter().find(|package| package.manifest_path == root);
-        let targets = package.into_iter().flat_map(|package| &package.targets);
-        targets.filter(|target| target.is_test()).map(|target| target.name.as_str()).collect()
+        let targets = self.metadata.packages.iter().flat_map(|package| &package.targets);
+        targets.filter(|target| target.is_test() && !target.test).map(|target| target.name.as_str()).collect()
     }
 
     /// The packages in a folder of the workspace, in the order of their names.

@@ -21,7 +21,7 @@ use crate::store::{Engine, TestStore, contract_on, run};
 use world::World;
 
 const CASES: u32 = 100;
-const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/contract/proptest-regressions/model.txt");
+const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/contract/proptest-regressions/model.txt");
 
 contract_on! { Sqlite:
     async fn every_sequence_of_verbs_does_what_the_reference_does(store) {
