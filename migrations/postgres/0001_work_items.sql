@@ -13,7 +13,7 @@ create table workhost.work_items (
     scope text collate "C" constraint work_items_scope_check check (scope <> ''),
     -- Higher runs first.
     priority integer not null default 0,
-    run_at timestamptz not null,
+    run_at timestamptz not null constraint work_items_run_at_check check (isfinite(run_at)),
     status text collate "C" not null default 'queued' constraint work_items_status_check
         check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
     -- The fencing token: grows with each claim, never falls.
@@ -61,12 +61,12 @@ create unique index work_items_one_running on workhost.work_items (scope) where 
 create unique index work_items_one_queued on workhost.work_items (kind, dedup_key)
     where status = 'queued' and dedup_key is not null;
 
--- Claims of items without a scope: one range per kind, in the order of claims.
-create index work_items_due on workhost.work_items (kind, priority desc, run_at, id)
+-- Claims of items without a scope: hops from priority to priority, and visits each in the order of claims.
+create index work_items_due on workhost.work_items (kind, priority, run_at, id)
     where status = 'queued' and scope is null;
 
--- Claims of items with a scope: hops from scope to scope, and finds the head of each.
-create index work_items_due_scope on workhost.work_items (scope, kind, priority desc, run_at, id)
+-- Claims of items with a scope: hops from lane to lane (a scope, a kind, a priority), and finds the head of each.
+create index work_items_due_scope on workhost.work_items (scope, kind, priority, run_at, id)
     where status = 'queued' and scope is not null;
 
 -- Lease recovery.
@@ -83,6 +83,19 @@ create index work_items_running_key on workhost.work_items (kind, dedup_key)
     where status = 'running' and dedup_key is not null;
 create index work_items_history on workhost.work_items (kind, dedup_key, finished_at)
     where finished_at is not null and dedup_key is not null;
+
+-- Claims start where the queue began at the last look, and see what came earlier since by its change. So whatever moves
+-- an item within the queue counts as a change, also a statement of a person.
+create function workhost.note_move() returns trigger language plpgsql as $$
+begin
+    new.changed := pg_current_xact_id();
+    return new;
+end
+$$;
+create trigger work_items_moved before update on workhost.work_items for each row
+    when (new.status = 'queued' and new.changed = old.changed and (old.status, old.kind, old.scope, old.priority, old.run_at)
+        is distinct from (new.status, new.kind, new.scope, new.priority, new.run_at))
+    execute function workhost.note_move();
 
 -- The schedules that any host ever had. Retention keeps the newest finished item of each, whoever enqueued it,
 -- since it tells when the schedule is due again. A schedule that is gone costs one row here and one item.

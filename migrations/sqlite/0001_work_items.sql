@@ -62,12 +62,12 @@ create unique index work_items_one_running on work_items (scope) where status = 
 create unique index work_items_one_queued on work_items (kind, dedup_key)
     where status = 'queued' and dedup_key is not null;
 
--- Claims of items without a scope: one range per kind, in the order of claims.
-create index work_items_due on work_items (kind, priority desc, run_at, id)
+-- Claims of items without a scope: hops from priority to priority, and visits each in the order of claims.
+create index work_items_due on work_items (kind, priority, run_at, id)
     where status = 'queued' and scope is null;
 
--- Claims of items with a scope: hops from scope to scope, and finds the head of each.
-create index work_items_due_scope on work_items (scope, kind, priority desc, run_at, id)
+-- Claims of items with a scope: hops from lane to lane (a scope, a kind, a priority), and finds the head of each.
+create index work_items_due_scope on work_items (scope, kind, priority, run_at, id)
     where status = 'queued' and scope is not null;
 
 -- Lease recovery.
@@ -106,6 +106,18 @@ create table attempts (
     error text,
     constraint attempts_pkey primary key (item_id, attempt)
 ) strict, without rowid;
+
+-- Claims start where the queue began at the last look, and see what came earlier since by its change. So whatever moves
+-- an item within the queue counts as a change, also a statement of a person.
+create trigger work_items_moved after update on work_items
+    when new.status = 'queued' and new.changed = old.changed
+        and (old.status, old.kind, coalesce(old.scope, ''), old.priority, old.run_at)
+            <> (new.status, new.kind, coalesce(new.scope, ''), new.priority, new.run_at)
+begin
+    update work_items
+    set changed = (select max((select max(c.changed) from work_items c), f.through) + 1 from forgotten f)
+    where id = new.id;
+end;
 
 -- A trigger, so that the record is part of whichever statement ends the attempt, also one of an older host.
 create trigger work_items_keep_attempt after update on work_items

@@ -17,6 +17,7 @@ mod migrate;
 mod model;
 mod pause;
 mod pgbouncer;
+mod place;
 mod pooler;
 mod read;
 mod recover;

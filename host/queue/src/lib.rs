@@ -7,7 +7,7 @@
 mod attempts;
 mod audit;
 mod changes;
-mod choice;
+mod claiming;
 mod connect;
 mod ending;
 mod error;

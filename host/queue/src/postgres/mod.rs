@@ -12,6 +12,7 @@ mod enqueue;
 mod finish;
 mod heartbeat;
 mod hosts;
+mod look;
 mod migrate;
 mod pause;
 mod pool;
@@ -32,6 +33,7 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use crate::claiming::Hint;
 use crate::ending::Ending;
 use crate::{
     AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Changes, Claim, ClaimRequest, ConnectOptions, Count,
@@ -47,6 +49,8 @@ pub(crate) struct PostgresQueue {
     /// How to open a connection apart from the pool.
     server: PgConnectOptions,
     options: ConnectOptions,
+    /// Where the queued items begin.
+    hint: Hint<String>,
     wake: Arc<Notify>,
     /// The listener, where there can be one; ends with this value.
     _listener: JoinSet<()>,
@@ -63,7 +67,7 @@ impl PostgresQueue {
             // What a pooler lends for one transaction cannot listen.
             Pooler::Transaction => JoinSet::new(),
         };
-        Ok(PostgresQueue { pool, server, options, wake, _listener: listener })
+        Ok(PostgresQueue { pool, server, options, hint: Hint::default(), wake, _listener: listener })
     }
 }
 
@@ -98,7 +102,7 @@ impl Queue for PostgresQueue {
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
         self.options.limits.check_host(&request.host, request.kinds.iter().map(|kind| &kind.handler_digest))?;
-        retrying(|| claim::claim(&self.pool, request)).await
+        retrying(|| claim::claim(&self.pool, &self.hint, request)).await
     }
 
     async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {

@@ -1,97 +1,58 @@
-//! Claiming: looking for candidates, and taking them, in one transaction.
+//! Claiming: taking the items that a claim has chosen, in the transaction in which it looked for them.
 
-use std::cmp::Reverse;
-
-use serde_json::json;
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::{Sqlite, SqlitePool, Transaction};
 
 use super::changes::change;
+use super::look;
 use super::read::{columns, item};
 use super::session::{millis, now, write};
-use crate::choice::{self, Candidate, Choice};
+use crate::claiming::{self, Candidate, Frontier, Hint, Lane, Place, Sight, Store, Survey};
 use crate::ending::micros;
-use crate::{Claim, ClaimRequest, KindSlots};
+use crate::{Claim, ClaimRequest};
 
-pub(super) async fn claim(writer: &SqlitePool, request: &ClaimRequest) -> sqlx::Result<Vec<Claim>> {
-    let mut tx = write(writer).await?;
-    let mut found = heads(&mut tx, request).await?;
-    for kind in &request.kinds {
-        found.extend(loose(&mut tx, kind, request.limit).await?);
-    }
-    found.sort_by_key(|&(id, _, _, priority, run_at)| (Reverse(priority), run_at, id));
-    let mut waiting = found.into_iter().map(|(id, kind, scope, ..)| Candidate { id, kind, scope }).collect();
+pub(super) async fn claim(writer: &SqlitePool, hint: &Hint<i64>, request: &ClaimRequest) -> sqlx::Result<Vec<Claim>> {
     let mut claims = Vec::new();
-    for chosen in Choice::new(request, &[]).next(&mut waiting) {
-        claims.push(take(&mut tx, request, &chosen).await?);
-    }
-    tx.commit().await?;
-    choice::sort(&mut claims);
+    let mut claiming = Claiming { tx: write(writer).await?, request };
+    let frontier = claiming::claim(&mut claiming, hint.take(), request, &mut claims).await?;
+    claiming.tx.commit().await?;
+    // Only now: without the commit nothing is as it was learnt.
+    hint.put(frontier);
+    claiming::sort(&mut claims);
     Ok(claims)
 }
 
-/// A candidate's id, kind, scope, priority and run_at.
-type Found = (i64, String, Option<String>, i32, i64);
-
-/// Of each scope that is not busy the head: the first due item among the kinds that this host claims.
-async fn heads(tx: &mut SqliteConnection, request: &ClaimRequest) -> sqlx::Result<Vec<Found>> {
-    let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.kind.as_str()).collect();
-    sqlx::query_as(concat!(
-        "with recursive waiting (scope) as (
-            -- Hops through the index from each scope to the next, whatever waits in them.
-            select min(w.scope) from work_items w where w.status = 'queued' and w.scope is not null and ?2 is null
-            union all
-            select (select min(w.scope) from work_items w where w.status = 'queued' and w.scope > waiting.scope)
-            from waiting where waiting.scope is not null
-        ), free as materialized (
-            select s.scope
-            from (select scope from waiting union all select distinct value from json_each(coalesce(?2, '[]'))) as s
-            where s.scope is not null and not exists (
-                select 1 from work_items r where r.scope = s.scope and r.status = 'running'
-            ) and not exists (
-                select 1 from pauses p where p.what = 'scope' and p.kind = '' and p.scope = s.scope
-            )
-        ), firsts as materialized (
-            select (
-                select w.id from work_items w
-                where w.status = 'queued' and w.scope = free.scope and w.kind = k.value and w.run_at <= ",
-        now!(),
-        "
-                order by w.priority desc, w.run_at, w.id
-                limit 1
-            ) as id
-            from free cross join json_each(?1) as k
-            where not exists (select 1 from pauses p where p.what = 'kind' and p.kind = k.value and p.scope = '')
-        ), ranked as (
-            select w.id, w.kind, w.scope, w.priority, w.run_at,
-                row_number() over (partition by w.scope order by w.priority desc, w.run_at, w.id) as place
-            from firsts cross join work_items w on w.id = firsts.id
-        )
-        select id, kind, scope, priority, run_at from ranked where place = 1"
-    ))
-    .bind(json!(kinds).to_string())
-    .bind(request.scopes.as_ref().map(|scopes| json!(scopes).to_string()))
-    .fetch_all(tx)
-    .await
+/// One claim. The transaction holds the write lock, so what a look found stays true.
+struct Claiming<'a> {
+    tx: Transaction<'static, Sqlite>,
+    request: &'a ClaimRequest,
 }
 
-/// The first due items of a kind that have no scope, as many as the host has room for.
-async fn loose(tx: &mut SqliteConnection, kind: &KindSlots, limit: u32) -> sqlx::Result<Vec<Found>> {
-    sqlx::query_as(concat!(
-        "select id, kind, scope, priority, run_at from work_items
-        where status = 'queued' and scope is null and kind = ?1 and run_at <= ",
-        now!(),
-        " and not exists (select 1 from pauses p where p.what = 'kind' and p.kind = ?1 and p.scope = '')
-        order by priority desc, run_at, id
-        limit ?2"
-    ))
-    .bind(&kind.kind)
-    .bind(kind.slots.min(limit))
-    .fetch_all(tx)
-    .await
+impl Store for Claiming<'_> {
+    /// The number of the newest change.
+    type Mark = i64;
+
+    async fn survey(&mut self, kinds: &[String], scopes: Option<&[String]>) -> sqlx::Result<Survey<i64>> {
+        look::survey(&mut self.tx, kinds, scopes).await
+    }
+
+    async fn look(&mut self, frontier: &Frontier<i64>, lanes: &[(Lane, Place)], most: u32) -> sqlx::Result<Sight<i64>> {
+        look::look(&mut self.tx, frontier, lanes, most).await
+    }
+
+    async fn take(&mut self, chosen: &[Candidate]) -> sqlx::Result<Vec<Claim>> {
+        let mut claims = Vec::with_capacity(chosen.len());
+        for candidate in chosen {
+            claims.push(take(&mut self.tx, self.request, candidate).await?);
+        }
+        Ok(claims)
+    }
 }
 
-/// Takes one item. The transaction holds the write lock, so it is as it was found.
-async fn take(tx: &mut SqliteConnection, request: &ClaimRequest, chosen: &Candidate) -> sqlx::Result<Claim> {
+async fn take(
+    tx: &mut Transaction<'static, Sqlite>,
+    request: &ClaimRequest,
+    chosen: &Candidate,
+) -> sqlx::Result<Claim> {
     let digest = request.kinds.iter().find(|kind| kind.kind == chosen.kind).map(|kind| &kind.handler_digest);
     let row = sqlx::query(concat!(
         "update work_items
@@ -112,7 +73,7 @@ async fn take(tx: &mut SqliteConnection, request: &ClaimRequest, chosen: &Candid
     .bind(&request.host)
     .bind(digest)
     .bind(millis(micros(request.lease)))
-    .fetch_one(tx)
+    .fetch_one(&mut **tx)
     .await?;
     Ok(Claim { item: item(&row)? })
 }

@@ -13,6 +13,7 @@ mod finish;
 mod heartbeat;
 mod hosts;
 mod live;
+mod look;
 mod migrate;
 mod pause;
 mod read;
@@ -35,6 +36,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::claiming::Hint;
 use crate::ending::Ending;
 use crate::{
     AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Changes, Claim, ClaimRequest, ConnectOptions, Count,
@@ -52,6 +54,8 @@ pub(crate) struct SqliteQueue {
     writer: SqlitePool,
     readers: SqlitePool,
     options: ConnectOptions,
+    /// Where the queued items begin.
+    hint: Hint<i64>,
     wake: Arc<Notify>,
     live: Live,
     /// The watch over other processes' writes; ends with this value.
@@ -65,7 +69,17 @@ impl SqliteQueue {
         let identity = session::identity(&path).map_err(|error| gone(&path, &error.to_string()))?;
         let wake = Arc::new(Notify::new());
         let watch = wake::watch(writer.clone(), Arc::clone(&wake));
-        Ok(SqliteQueue { path, identity, writer, readers, options, wake, live: Live::default(), _watch: watch })
+        Ok(SqliteQueue {
+            path,
+            identity,
+            writer,
+            readers,
+            options,
+            hint: Hint::default(),
+            wake,
+            live: Live::default(),
+            _watch: watch,
+        })
     }
 
     /// Whether the open file still is the one that others find under its name. SQLite would not notice.
@@ -116,7 +130,7 @@ impl Queue for SqliteQueue {
         self.options.limits.check_host(&request.host, request.kinds.iter().map(|kind| &kind.handler_digest))?;
         self.check_file()?;
         let asked = Instant::now();
-        let claims = claim::claim(&self.writer, request).await.map_err(told)?;
+        let claims = claim::claim(&self.writer, &self.hint, request).await.map_err(told)?;
         self.live.keep(claims.iter().map(Claim::fence), asked + request.lease);
         Ok(claims)
     }

@@ -33,9 +33,9 @@ impl Choice {
         Choice { left: request.limit.saturating_sub(claimed), slots }
     }
 
-    /// Whether anything more may be claimed.
-    pub(crate) fn has_room(&self) -> bool {
-        self.left > 0 && self.slots.values().any(|free| *free > 0)
+    /// How many more may be claimed.
+    pub(crate) fn room(&self) -> u32 {
+        self.left.min(self.slots.values().fold(0, |all, free| all.saturating_add(*free)))
     }
 
     /// Moves the candidates to try now out of `waiting`, whose order is the order of claims: as many
