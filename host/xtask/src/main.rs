@@ -11,6 +11,7 @@
 
 mod apt;
 mod architecture;
+mod bench;
 mod cache;
 mod check;
 mod demo;
@@ -41,6 +42,7 @@ Examples:
   cargo xtask demo                      real handlers at work, from a durable queue
   cargo xtask test                      run every test, on both stores
   cargo xtask test --suite unit claim   unit tests whose name contains `claim`
+  cargo xtask bench                     what the queue's verbs cost
   cargo xtask handlers                  build the components into target/components
   cargo xtask check                     format, lints, docs and architecture rules
   cargo xtask hooks                     run the checks before each commit and push";
@@ -51,6 +53,7 @@ enum Task {
     Toolchain(toolchain::Args),
     Handlers(handlers::Args),
     Test(test::Args),
+    Bench(bench::Args),
     Check(check::Args),
     Hooks(hooks::Args),
 }
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Task::Toolchain(args) => toolchain::run(&args),
         Task::Handlers(args) => handlers::run(&args),
         Task::Test(args) => test::run(&args),
+        Task::Bench(args) => bench::run(&args),
         Task::Check(args) => check::run(&args),
         Task::Hooks(args) => hooks::run(&args),
     };

@@ -8,4 +8,4 @@ mod programs;
 mod server;
 
 pub(crate) use programs::Programs;
-pub(crate) use server::Server;
+pub(crate) use server::{Purpose, Server};

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use crate::handlers;
 use crate::libtest::{Count, Reader};
-use crate::postgres::{Programs, Server, pgbouncer};
+use crate::postgres::{Programs, Purpose, Server, pgbouncer};
 use crate::process::{AlreadyTold, cargo, run as run_program, say};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
@@ -102,7 +102,7 @@ fn integration(args: &Args, workspace: &Workspace, tally: &mut Tally) -> Result<
     handlers::build(workspace)?;
     let programs = Programs::provide()?;
     say(&format!("starting a server of our own with {}", programs.described()));
-    let server = Server::start(&programs)?;
+    let server = Server::start(&programs, Purpose::Tests)?;
     let components = workspace.components_dir().display().to_string();
     let pooler = pgbouncer::provide()?.display().to_string();
     let environment = [

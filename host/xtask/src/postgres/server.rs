@@ -23,18 +23,27 @@ pub(super) const OWNED: &str = "owned";
 /// How long a server may take to start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Settings for a server whose data nobody will miss. Connections: every test has a database and a
-/// few connections of its own, and tests run side by side.
-const SETTINGS: [&str; 8] = [
-    "fsync=off",
-    "synchronous_commit=off",
-    "full_page_writes=off",
-    "jit=off",
-    "max_connections=200",
-    "listen_addresses=127.0.0.1",
-    "unix_socket_directories=",
-    "timezone=UTC",
-];
+/// Connections: every test has a database and a few connections of its own, and tests run side by side.
+const SETTINGS: [&str; 5] =
+    ["jit=off", "max_connections=200", "listen_addresses=127.0.0.1", "unix_socket_directories=", "timezone=UTC"];
+
+/// What a server is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    /// Tests: nobody will miss its data.
+    Tests,
+    /// Benchmarks: a commit costs what it costs in production, and the caches are not those of a tiny machine.
+    Benchmarks,
+}
+
+impl Purpose {
+    fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::Tests => &["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
+            Self::Benchmarks => &["shared_buffers=2GB", "max_wal_size=8GB", "checkpoint_timeout=30min"],
+        }
+    }
+}
 
 /// Starts the server and ends it when the pipe from us closes: that happens however we end, also by
 /// `kill -9`. Ctrl-C does not reach it, since it has a process group of its own; the tests would
@@ -66,7 +75,7 @@ impl Server {
     ///
     /// # Errors
     /// When it does not start; the error carries the end of its log.
-    pub(crate) fn start(programs: &Programs) -> Result<Self> {
+    pub(crate) fn start(programs: &Programs, purpose: Purpose) -> Result<Self> {
         leftover::clean(&std::env::temp_dir());
         let account = Account::for_server()?;
         let folder = Folder::new()?;
@@ -74,7 +83,7 @@ impl Server {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let port = free_port()?;
-            let mut guardian = guard(programs, account, &folder.path, port)?;
+            let mut guardian = guard(programs, account, &folder.path, port, purpose)?;
             match folder.wait_until_ready(&mut guardian, deadline)? {
                 Start::Ready => {
                     let url = format!("postgres://postgres:{password}@127.0.0.1:{port}/postgres");
@@ -181,12 +190,12 @@ fn initialise(programs: &Programs, account: Account, folder: &Path) -> Result<St
 }
 
 /// Starts the server under its guardian.
-fn guard(programs: &Programs, account: Account, folder: &Path, port: u16) -> Result<Child> {
+fn guard(programs: &Programs, account: Account, folder: &Path, port: u16, purpose: Purpose) -> Result<Child> {
     let mut guardian = Command::new("/bin/sh");
     let server = programs.command("postgres");
     guardian.args(["-c", GUARDIAN, "guardian"]).arg(folder).arg(server.get_program());
     guardian.arg("-D").arg(folder.join("data")).arg("-p").arg(port.to_string());
-    guardian.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+    guardian.args(SETTINGS.iter().chain(purpose.settings()).flat_map(|setting| ["-c", setting]));
     for (name, value) in server.get_envs() {
         match value {
             Some(value) => guardian.env(name, value),
