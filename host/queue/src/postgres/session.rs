@@ -9,8 +9,13 @@ use super::pool::{Pool, Tx};
 use super::trouble::{POOLER_HINT, told};
 use crate::{ConnectOptions, Pooler, QueueError, Result};
 
-/// The oldest server that workhost works with; every statement is written for it.
-const OLDEST_SERVER: i32 = 15;
+/// The oldest server that workhost works with; every statement is written for it. It stands in a file of its own, since
+/// the project's commands look for such a server too.
+const OLDEST_SERVER: i32 =
+    match i32::from_str_radix(include_str!("../../../../migrations/postgres/oldest-server").trim_ascii_end(), 10) {
+        Ok(major) => major,
+        Err(_) => panic!("migrations/postgres/oldest-server holds no number"),
+    };
 
 /// How long a statement waits for a row that somebody else has locked, unless it is patient. Short,
 /// since heartbeats and finishes of other items wait behind it.

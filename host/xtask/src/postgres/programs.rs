@@ -9,8 +9,12 @@ use anyhow::{Result, anyhow};
 use super::debian;
 use crate::process::{find, folders_on_path, is_program, read};
 
-/// The oldest major version that workhost supports.
-const OLDEST: u32 = 15;
+/// The oldest major version that workhost works with, from where the queue has it too.
+const OLDEST: u32 =
+    match u32::from_str_radix(include_str!("../../../../migrations/postgres/oldest-server").trim_ascii_end(), 10) {
+        Ok(major) => major,
+        Err(_) => panic!("migrations/postgres/oldest-server holds no number"),
+    };
 
 /// A folder with `initdb` and `postgres`, and what they need to start.
 #[derive(Clone, Debug)]
