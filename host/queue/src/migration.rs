@@ -74,6 +74,20 @@ pub(crate) fn none_pending(known: &[Migration], applied: &[Applied]) -> Result<(
     }
 }
 
+/// Shows that a store's migrations are numbered without gaps, and that the changelog says of each whether the
+/// builds before it can work with it.
+#[cfg(test)]
+pub(crate) fn assert_in_order_and_told(migrations: &[Migration]) {
+    for (place, migration) in migrations.iter().enumerate() {
+        let version = migration.version;
+        assert_eq!(usize::try_from(version), Ok(place + 1), "{}", migration.name);
+        assert!(migration.name.starts_with(&format!("{version:04}_")), "{}", migration.name);
+        let way = if migration.oldest_binary < version { "two-way" } else { "one-way" };
+        let line = format!("\n- Migration {version} ({way}): ");
+        assert!(include_str!("../../../CHANGELOG.md").contains(&line), "CHANGELOG.md lacks:{line}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,14 +1,15 @@
 //! `cargo xtask check`: what must be clean before a change is shared, tests apart.
 
+use std::fmt::Display;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::architecture;
 use crate::process::{AlreadyTold, cargo, run as run_program, say};
 use crate::workspace::Workspace;
+use crate::{architecture, migrations};
 
-/// Check format, lints, docs and the architecture rules
+/// Check format, lints, docs, the migrations and the architecture rules
 ///
 /// Each check runs, also after one that failed, so that one run tells everything.
 #[derive(clap::Args)]
@@ -28,13 +29,15 @@ enum Check {
     Format,
     /// Who may depend on whom, who may touch the queue's table, who knows kinds by name
     Architecture,
+    /// Each migration is on both stores, in its place in the order, and has its line in the changelog
+    Migrations,
     /// clippy is content with every crate and target, the handlers' and guests' included
     Lints,
     /// The documentation builds without a warning
     Docs,
 }
 
-const ALL: [Check; 4] = [Check::Format, Check::Architecture, Check::Lints, Check::Docs];
+const ALL: [Check; 5] = [Check::Format, Check::Architecture, Check::Migrations, Check::Lints, Check::Docs];
 
 /// Runs the command.
 ///
@@ -75,14 +78,17 @@ impl Check {
             Self::Docs => {
                 run_program(cargo(&["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings"))
             }
-            Self::Architecture => {
-                let violations = architecture::violations(workspace)?;
-                for violation in &violations {
-                    say(&violation.to_string());
-                }
-                anyhow::ensure!(violations.is_empty(), "{} places break the architecture's rules", violations.len());
-                Ok(())
-            }
+            Self::Architecture => none(&architecture::violations(workspace)?, "places break the architecture's rules"),
+            Self::Migrations => none(&migrations::findings(&workspace.root())?, "things are wrong with the migrations"),
         }
     }
+}
+
+/// Tells what was found, and fails if that is anything.
+fn none(found: &[impl Display], what: &str) -> Result<()> {
+    for one in found {
+        say(&one.to_string());
+    }
+    anyhow::ensure!(found.is_empty(), "{} {what}", found.len());
+    Ok(())
 }

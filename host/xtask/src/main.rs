@@ -18,6 +18,7 @@ mod demo;
 mod handlers;
 mod hooks;
 mod libtest;
+mod migrations;
 mod postgres;
 mod process;
 mod tally;
@@ -44,7 +45,7 @@ Examples:
   cargo xtask test --suite unit claim   unit tests whose name contains `claim`
   cargo xtask bench                     what the queue's verbs cost
   cargo xtask handlers                  build the components into target/components
-  cargo xtask check                     format, lints, docs and architecture rules
+  cargo xtask check                     format, lints, docs, migrations and architecture rules
   cargo xtask hooks                     run the checks before each commit and push";
 
 #[derive(Subcommand)]

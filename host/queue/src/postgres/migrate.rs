@@ -169,3 +169,13 @@ async fn apply(connection: &mut PgConnection, migration: &Migration) -> sqlx::Re
     .await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_migrations_are_in_order_and_the_changelog_tells_which_way_each_goes() {
+        crate::migration::assert_in_order_and_told(&MIGRATIONS);
+    }
+}

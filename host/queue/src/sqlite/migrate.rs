@@ -101,3 +101,13 @@ async fn apply(tx: &mut SqliteConnection, migration: &Migration) -> sqlx::Result
     .await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_migrations_are_in_order_and_the_changelog_tells_which_way_each_goes() {
+        crate::migration::assert_in_order_and_told(&MIGRATIONS);
+    }
+}
