@@ -21,6 +21,7 @@ mod libtest;
 mod migrations;
 mod postgres;
 mod process;
+mod schema;
 mod tally;
 mod test;
 mod toolchain;
@@ -46,6 +47,7 @@ Examples:
   cargo xtask bench                     what the queue's verbs cost
   cargo xtask handlers                  build the components into target/components
   cargo xtask check                     format, lints, docs, migrations and architecture rules
+  cargo xtask schema                    write docs/schema.sql anew from the migrations
   cargo xtask hooks                     run the checks before each commit and push";
 
 #[derive(Subcommand)]
@@ -56,6 +58,7 @@ enum Task {
     Test(test::Args),
     Bench(bench::Args),
     Check(check::Args),
+    Schema(schema::Args),
     Hooks(hooks::Args),
 }
 
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Task::Test(args) => test::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Check(args) => check::run(&args),
+        Task::Schema(args) => schema::run(&args),
         Task::Hooks(args) => hooks::run(&args),
     };
     match done {
