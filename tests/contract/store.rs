@@ -205,7 +205,8 @@ impl TestStore {
         self.queue.get(id).await.unwrap().expect("the item exists")
     }
 
-    async fn remove(&self) {
+    /// Removes the store; on SQLite its files go when this is dropped.
+    pub(crate) async fn remove(&self) {
         match &self.raw {
             Raw::Postgres(pool) => {
                 pool.close().await;

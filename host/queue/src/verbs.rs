@@ -20,11 +20,16 @@ use crate::{
 /// dedup key excepted, whose first answer may have been lost on the way).
 #[async_trait]
 pub trait Queue: Send + Sync + 'static {
-    /// Brings the store's schema to this build's version. Safe when several hosts start together;
-    /// gives up with [`Held`](crate::QueueError::Held) when another holds the migration lock too long.
+    /// Brings the store's schema to this build's version, wholly or not at all. Safe when several hosts start together,
+    /// and beside hosts of the build before. Gives up with [`Held`](crate::QueueError::Held) when somebody holds the
+    /// migration lock too long.
+    ///
+    /// A build older than the schema allows is answered [`Unusable`](crate::QueueError::Unusable), and nothing is
+    /// changed. The other verbs do not ask again, so a host migrates before anything else.
     async fn migrate(&self) -> Result<Migrated>;
 
-    /// Asks the store for a sign of life, and whether its schema fits this build.
+    /// Asks the store for a sign of life, and whether its schema fits this build. A host that runs while a migration
+    /// comes that it is too old for hears of it here.
     async fn check(&self) -> Result<()>;
 
     /// Becomes the serving process of this store until the answer is dropped. A SQLite file has one

@@ -25,7 +25,10 @@ pub(super) async fn migrate(path: &Path, wait: Duration) -> Result<Migrated> {
         Err(error) if is_busy(&error) => {
             return Err(QueueError::Held {
                 what: format!("the write lock of {}", path.display()),
-                holder: "another process that writes to the file; end it, or try again".to_owned(),
+                holder: format!(
+                    "another process that writes to the file; `fuser {}` tells which have it open",
+                    path.display()
+                ),
             });
         }
         begun => begun.map_err(told)?,
