@@ -129,6 +129,36 @@ contract_on! { Postgres:
     }
 }
 
+contract_on! { Postgres:
+    async fn a_migration_that_somebodys_lock_is_in_the_way_of_is_tried_until_the_limit(store) {
+        let empty = TestStore::new(store.engine).await;
+        empty.sql("create schema workhost").await;
+        let mut somebody = empty.pg().begin().await.unwrap();
+        sqlx::raw_sql("create table workhost.pauses ()").execute(&mut *somebody).await.unwrap();
+        let options = ConnectOptions { migration_wait: Duration::from_millis(600), ..ConnectOptions::default() };
+        let asked = Instant::now();
+        match empty.host_with(options).await.migrate().await {
+            Err(QueueError::Held { what, holder }) => {
+                assert!(what.contains("migration needs") && holder.contains("pg_stat_activity"), "{what}: {holder}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+        assert_lock_is_free(&empty).await;
+        assert_eq!(tables(&empty).await, 0);
+
+        let patient = empty.host().await;
+        let migrated = tokio::spawn(async move { patient.migrate().await });
+        while empty.number("select count(*) from pg_locks where not granted").await == 0 {
+            assert!(!migrated.is_finished(), "it did not wait");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        somebody.rollback().await.unwrap();
+        assert_eq!(migrated.await.unwrap().unwrap().applied, ["0001_work_items"]);
+        empty.remove().await;
+    }
+}
+
 /// Drops a future that is not done after so many steps.
 async fn cut_off_after<T>(mut steps: u32, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::{QueueError, Result};
+use crate::{Migrated, QueueError, Result};
 
 /// One step of the schema, embedded into the binary.
 #[derive(Debug)]
@@ -62,6 +62,15 @@ pub(crate) fn pending<'m>(known: &'m [Migration], applied: &[Applied]) -> Result
     }
     let newest_applied = applied.iter().map(|row| row.version).max().unwrap_or(0);
     Ok(known.iter().filter(|migration| migration.version > newest_applied).collect())
+}
+
+/// What a migrator did that found these and applied those.
+pub(crate) fn migrated(before: &[Applied], now: &[&Migration]) -> Migrated {
+    let versions = before.iter().map(|row| row.version).chain(now.iter().map(|migration| migration.version));
+    Migrated {
+        applied: now.iter().map(|migration| migration.name.to_owned()).collect(),
+        version: versions.max().unwrap_or(0),
+    }
 }
 
 /// Like [`pending`], for a caller that will not migrate: [`Unusable`](QueueError::Unusable) if any is.

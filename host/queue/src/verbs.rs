@@ -22,7 +22,7 @@ use crate::{
 pub trait Queue: Send + Sync + 'static {
     /// Brings the store's schema to this build's version, wholly or not at all. Safe when several hosts start together,
     /// and beside hosts of the build before. Gives up with [`Held`](crate::QueueError::Held) when somebody holds the
-    /// migration lock too long.
+    /// migration lock, or one that a migration needs, too long.
     ///
     /// A build older than the schema allows is answered [`Unusable`](crate::QueueError::Unusable), and nothing is
     /// changed. The other verbs do not ask again, so a host migrates before anything else.

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::pool::Pool;
 use super::session::{self, left};
-use super::trouble::{is_undefined, told};
-use crate::migration::{Applied, Migration, none_pending, pending};
+use super::trouble::{is_lock_timeout, is_undefined, told};
+use crate::migration::{Applied, Migration, migrated, none_pending, pending};
 use crate::{Migrated, Pooler, QueueError, Result};
 
 const MIGRATIONS: [Migration; 1] = [Migration {
@@ -26,17 +26,45 @@ const MIGRATIONS: [Migration; 1] = [Migration {
 /// The advisory lock of migrators: `workhost` in ASCII.
 const LOCK: i64 = 0x776f_726b_686f_7374;
 
-/// How often a migrator asks for the lock.
+/// How often a migrator asks for the lock, and for what a migration needs.
 const ASK_EVERY: Duration = Duration::from_millis(200);
+
+/// How a migration waits. For a lock only shortly, and less than the hosts wait for one: whatever they ask of a table
+/// waits behind a migration that waits for it.
+const PATIENCE: &str = "set local lock_timeout = '100ms'; set local statement_timeout = 0";
 
 /// Migrates in one transaction, which has the lock: whatever ends it, it gives the lock back and leaves a schema whole.
 pub(super) async fn migrate(server: &PgConnectOptions, pooler: Pooler, wait: Duration) -> Result<Migrated> {
     let mut connection = server.connect().await.map_err(told)?;
-    begin_locked(&mut connection, pooler, wait).await?;
-    let migrated = migrate_locked(&mut connection).await?;
-    sqlx::raw_sql("commit").execute(&mut connection).await.map_err(told)?;
-    connection.close().await.map_err(told)?;
-    Ok(migrated)
+    let deadline = Instant::now() + wait;
+    loop {
+        begin_locked(&mut connection, pooler, deadline).await?;
+        let before = before(&mut connection).await.map_err(told)?;
+        let pending = pending(&MIGRATIONS, &before)?;
+        match apply_all(&mut connection, &pending).await {
+            Err(error) if is_lock_timeout(&error) => pause(&mut connection, deadline).await?,
+            Err(error) => return Err(told(error)),
+            Ok(()) => {
+                sqlx::raw_sql("commit").execute(&mut connection).await.map_err(told)?;
+                connection.close().await.map_err(told)?;
+                return Ok(migrated(&before, &pending));
+            }
+        }
+    }
+}
+
+/// Gives the lock back for a while, so that others get on; gives up when the time is over.
+async fn pause(connection: &mut PgConnection, deadline: Instant) -> Result<()> {
+    sqlx::raw_sql("rollback").execute(connection).await.map_err(told)?;
+    let Some(left) = left(deadline) else {
+        return Err(QueueError::Held {
+            what: "a lock that the migration needs".to_owned(),
+            holder: "another session; look in pg_stat_activity for the one whose transaction is open longest"
+                .to_owned(),
+        });
+    };
+    tokio::time::sleep(left.min(ASK_EVERY)).await;
+    Ok(())
 }
 
 /// Asks whether the schema fits this build, and changes nothing.
@@ -46,9 +74,8 @@ pub(super) async fn check(pool: &Pool) -> Result<()> {
 
 /// Begins a transaction that has the migrators' lock. PostgreSQL would wait for it for ever, so it is asked again
 /// and again instead.
-async fn begin_locked(connection: &mut PgConnection, pooler: Pooler, wait: Duration) -> Result<()> {
-    let begin = session::begin(pooler, "set local lock_timeout = '30s'; set local statement_timeout = 0");
-    let deadline = Instant::now() + wait;
+async fn begin_locked(connection: &mut PgConnection, pooler: Pooler, deadline: Instant) -> Result<()> {
+    let begin = session::begin(pooler, PATIENCE);
     loop {
         sqlx::raw_sql(AssertSqlSafe(begin.as_str())).execute(&mut *connection).await.map_err(told)?;
         let locked: bool = sqlx::query_scalar("select pg_try_advisory_xact_lock($1)")
@@ -90,21 +117,16 @@ async fn holder(connection: &mut PgConnection) -> sqlx::Result<String> {
     Ok(holder.unwrap_or_else(|| "a session that just ended".to_owned()))
 }
 
-async fn migrate_locked(connection: &mut PgConnection) -> Result<Migrated> {
-    let before = if is_there(connection).await.map_err(told)? {
-        applied(&mut *connection).await.map_err(told)?
-    } else {
-        Vec::new()
-    };
-    let pending = pending(&MIGRATIONS, &before)?;
-    for migration in &pending {
-        apply(connection, migration).await.map_err(told)?;
+/// What was applied before this migrator came.
+async fn before(connection: &mut PgConnection) -> sqlx::Result<Vec<Applied>> {
+    if is_there(connection).await? { applied(connection).await } else { Ok(Vec::new()) }
+}
+
+async fn apply_all(connection: &mut PgConnection, pending: &[&Migration]) -> sqlx::Result<()> {
+    for migration in pending {
+        apply(connection, migration).await?;
     }
-    let newest = pending.iter().map(|migration| migration.version).chain(before.iter().map(|row| row.version)).max();
-    Ok(Migrated {
-        applied: pending.iter().map(|migration| migration.name.to_owned()).collect(),
-        version: newest.unwrap_or(0),
-    })
+    Ok(())
 }
 
 /// Whether workhost was ever here. Asked without an error, which would end the transaction.

@@ -49,6 +49,11 @@ pub(super) fn is_refusal(error: &sqlx::Error) -> bool {
     })
 }
 
+/// Whether somebody else held a lock for longer than this session waits.
+pub(super) fn is_lock_timeout(error: &sqlx::Error) -> bool {
+    is(error, &["55P03"])
+}
+
 /// Whether the schema or the table is not there.
 pub(super) fn is_undefined(error: &sqlx::Error) -> bool {
     is(error, &["3F000", "42P01"])

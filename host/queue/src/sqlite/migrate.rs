@@ -7,7 +7,7 @@ use sqlx::{ConnectOptions as _, Connection, Executor, Row, Sqlite, SqliteConnect
 
 use super::session::{file, now};
 use super::trouble::{is_busy, is_undefined, told};
-use crate::migration::{Applied, Migration, none_pending, pending};
+use crate::migration::{Applied, Migration, migrated, none_pending, pending};
 use crate::{Migrated, QueueError, Result};
 
 const MIGRATIONS: [Migration; 1] = [Migration {
@@ -40,11 +40,7 @@ pub(super) async fn migrate(path: &Path, wait: Duration) -> Result<Migrated> {
     }
     tx.commit().await.map_err(told)?;
     connection.close().await.map_err(told)?;
-    let newest = pending.iter().map(|migration| migration.version).chain(before.iter().map(|row| row.version)).max();
-    Ok(Migrated {
-        applied: pending.iter().map(|migration| migration.name.to_owned()).collect(),
-        version: newest.unwrap_or(0),
-    })
+    Ok(migrated(&before, &pending))
 }
 
 /// Asks whether the schema fits this build, and changes nothing.
