@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workhost_queue::{Beat, Finish, Outcome, Pausable, Periodic, Pulse, QueueError, Recorded};
+use workhost_queue::{Beat, Finish, Outcome, Pausable, Periodic, Pulse, QueueError, Recorded, Schedule};
 
 use crate::store::{LEASE, TestStore, ask, contract, contract_on, ids, json, new, scoped};
 
@@ -23,7 +23,7 @@ fn hourly(kind: &str, scope: Option<&str>) -> Periodic {
         kind: kind.to_owned(),
         scope: scope.map(str::to_owned),
         payload: json("{}"),
-        every: Duration::from_secs(3600),
+        schedule: Schedule::Every(Duration::from_secs(3600)),
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use workhost_queue::{
     Beat, CancelAnswer, Enqueued, Filter, Finish, NewItem, Outcome, Periodic, Pooler, Pulse, QueueError, Recorded,
-    Status,
+    Schedule, Status,
 };
 
 use crate::pgbouncer::PgBouncer;
@@ -44,7 +44,7 @@ contract_on! { Postgres:
         store.expire(second.id).await;
         assert_eq!(host.recover_expired(3, 10).await.unwrap()[0].id, second.id);
 
-        let periodic = Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), every: Duration::from_secs(60) };
+        let periodic = Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), schedule: Schedule::Every(LEASE) };
         assert_eq!(host.enqueue_due(std::slice::from_ref(&periodic)).await.unwrap().len(), 1);
         assert_eq!(host.enqueue_due(&[periodic]).await.unwrap(), []);
         let cancelled = Filter { statuses: vec![Status::Cancelled], ..Filter::default() };

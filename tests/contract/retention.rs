@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workhost_queue::{Finish, ItemId, NewItem, Outcome, Periodic, Status};
+use workhost_queue::{Finish, ItemId, NewItem, Outcome, Periodic, Schedule, Status};
 
 use crate::store::{TestStore, contract, contract_on, json, keyed, new};
 
@@ -58,8 +58,7 @@ contract! {
     }
 
     async fn retention_never_makes_a_schedule_due_early(store) {
-        let every = DAY * 365;
-        let periodic = Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), every };
+        let periodic = Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), schedule: Schedule::Every(DAY * 365) };
         assert_eq!(store.queue.enqueue_due(std::slice::from_ref(&periodic)).await.unwrap().len(), 1);
         let claim = store.claim("p").await.unwrap();
         let done = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };

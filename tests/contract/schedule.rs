@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
-use workhost_queue::{Finish, ItemId, Outcome, Periodic, Status};
+use workhost_queue::{Finish, ItemId, Outcome, Periodic, Schedule, Status};
 
 use crate::store::{TestStore, contract, json, keyed, new};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn hourly(kind: &str) -> Periodic {
-    Periodic { kind: kind.to_owned(), scope: None, payload: json("{\"days\": 30}"), every: HOUR }
+    Periodic { kind: kind.to_owned(), scope: None, payload: json("{\"days\": 30}"), schedule: Schedule::Every(HOUR) }
 }
 
 /// Enqueues what is due and answers the one item, if there is one.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use workhost_queue::Periodic;
+use workhost_queue::{Periodic, Schedule};
 use workhost_runtime::{Handler, LoadError, Retention, Runtime};
 
 use crate::config::{Config, KindSettings, ScopeRule};
@@ -149,8 +149,12 @@ impl Kind {
             ScopeRule::Required => self.settings.scopes.iter().cloned().map(Some).collect(),
             ScopeRule::Optional => vec![None],
         };
-        let periodic =
-            |scope| Periodic { kind: self.name.clone(), scope, payload: self.settings.payload.clone().into(), every };
+        let periodic = |scope| Periodic {
+            kind: self.name.clone(),
+            scope,
+            payload: self.settings.payload.clone().into(),
+            schedule: Schedule::Every(every),
+        };
         scopes.into_iter().map(periodic).collect()
     }
 }

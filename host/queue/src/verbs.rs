@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::{
     AttemptRecord, AuditEntry, AuditPage, Changes, Cursor, Deed, Fence, HostReport, HostSeen, ItemId, Json, NewToken,
-    Pausable, Paused, Result, Status, Token, TokenId, WorkItem,
+    Pausable, Paused, Result, Schedule, Status, Token, TokenId, WorkItem,
 };
 
 /// A durable work queue. Every behaviour stated here holds on each store; the database's clock decides
@@ -59,8 +59,9 @@ pub trait Queue: Send + Sync + 'static {
     /// when `max_stalls` is reached, cancelled where a cancel was requested. Bounded by `limit`.
     async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>>;
 
-    /// Enqueues each periodic kind that is due: nothing queued or running under its key, and nothing
-    /// finished within its interval. Racing hosts make exactly one item.
+    /// Enqueues each periodic kind that is due: nothing queued or running under its key, and nothing finished within
+    /// its interval, or, by a cron schedule, a slot between the creation of its last run and now. However many slots
+    /// were missed, and however many hosts race, there is one item.
     async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>>;
 
     /// Calls an item off: at once if queued, by request if running.
@@ -321,7 +322,7 @@ pub struct Recovered {
     pub stalls: u32,
 }
 
-/// A kind that runs again one interval after it finished.
+/// A kind that runs again by a schedule.
 #[derive(Clone, Debug)]
 pub struct Periodic {
     /// The work kind.
@@ -330,8 +331,8 @@ pub struct Periodic {
     pub scope: Option<String>,
     /// The payload of its items.
     pub payload: Json,
-    /// The interval.
-    pub every: Duration,
+    /// When it runs again.
+    pub schedule: Schedule,
 }
 
 impl Periodic {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 use workhost_queue::{
-    Beat, CancelAnswer, ClaimRequest, Enqueued, Fence, ItemId, NewItem, Periodic, Pulse, Status, WorkItem,
+    Beat, CancelAnswer, ClaimRequest, Enqueued, Fence, ItemId, NewItem, Periodic, Pulse, Schedule, Status, WorkItem,
 };
 
 use super::queued::queued;
@@ -52,7 +52,8 @@ impl Reference {
     /// Which of these are due.
     pub(super) fn due(&mut self, periodic: &Periodic) -> bool {
         let key = periodic.key();
-        let early = OffsetDateTime::now_utc() - periodic.every;
+        let Schedule::Every(every) = periodic.schedule else { panic!("the model knows intervals only") };
+        let early = OffsetDateTime::now_utc() - every;
         let due = self.with_key(&periodic.kind, &key).all(|item| item.finished_at.is_some_and(|at| at <= early));
         if due {
             self.schedules.insert((periodic.kind.clone(), key));

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use workhost_queue::{Beat, ClaimRequest, Enqueued, Finish, ItemId, NewItem, Periodic, Pulse, Recorded, Status};
+use workhost_queue::{
+    Beat, ClaimRequest, Enqueued, Finish, ItemId, NewItem, Periodic, Pulse, Recorded, Schedule, Status,
+};
 
 use super::steps::{End, KINDS, Pick, SCOPES, Spec};
 use super::world::{HOUR, World};
@@ -19,8 +21,12 @@ impl World {
     }
 
     pub(super) async fn enqueue_due(&mut self, host: usize, kinds: &[usize]) {
-        let periodic =
-            |kind: &usize| Periodic { kind: KINDS[*kind].to_owned(), scope: None, payload: json("{}"), every: HOUR };
+        let periodic = |kind: &usize| Periodic {
+            kind: KINDS[*kind].to_owned(),
+            scope: None,
+            payload: json("{}"),
+            schedule: Schedule::Every(HOUR),
+        };
         let periodics: Vec<Periodic> = kinds.iter().map(periodic).collect();
         let mut ids = self.hosts[host].enqueue_due(&periodics).await.unwrap().into_iter();
         for periodic in &periodics {

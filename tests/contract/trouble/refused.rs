@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use workhost_queue::{
-    Beat, CancelAnswer, Claim, Enqueued, Finish, Outcome, Periodic, Pulse, Queue, QueueError, Recorded, Result, Status,
+    Beat, CancelAnswer, Claim, Enqueued, Finish, Outcome, Periodic, Pulse, Queue, QueueError, Recorded, Result,
+    Schedule, Status,
 };
 
 use crate::store::{LEASE, TestStore, ask, contract_on, json, keyed, new};
 
 /// Calls every verb that writes, and tells those that were not answered `Unavailable`.
 async fn not_unavailable(queue: &Arc<dyn Queue>, claim: &Claim) -> Vec<String> {
-    let periodic = Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), every: LEASE };
+    let periodic =
+        Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), schedule: Schedule::Every(LEASE) };
     let beat = Beat { fence: claim.fence(), progress: Some(json("1")) };
     let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
     let mut wrong = Vec::new();
