@@ -203,6 +203,27 @@ contract! {
         assert!(due(&store, &cron("a", &expression, Some("UTC"))).await.is_some());
     }
 
+    async fn retention_keeps_the_newest_creation_of_a_schedule(store) {
+        assert_eq!(due(&store, &yearly("a")).await, None);
+        seen_earlier(&store, 5 * YEAR).await;
+        let mut ids = Vec::new();
+        // One that took long, and two that were run by hand meanwhile: days since its creation and since its end.
+        for (created, finished) in [(400, 40), (300, 290), (500, 350)] {
+            store.enqueue(keyed("a", "a")).await;
+            let id = run(&store, "a", Outcome::Succeeded(None)).await;
+            store.age(id, "created_at", created * DAY).await;
+            store.age(id, "finished_at", finished * DAY).await;
+            ids.push(id);
+        }
+        assert_eq!(store.queue.delete_finished(None, 30 * DAY, 100).await.unwrap(), Some(1));
+        assert_eq!(store.get(ids[1]).await.status, Status::Succeeded, "the newest by its creation");
+        assert_eq!(due(&store, &yearly("a")).await, None);
+        let newer_in_both = store.enqueue(keyed("a", "a")).await;
+        run(&store, "a", Outcome::Succeeded(None)).await;
+        assert_eq!(store.queue.delete_finished(None, 30 * DAY, 100).await.unwrap(), Some(2));
+        assert_eq!(store.get(newer_in_both).await.status, Status::Succeeded);
+    }
+
     async fn racing_hosts_make_exactly_one_item_per_slot(store) {
         let mut hosts = Vec::new();
         for _ in 0..8 {

@@ -145,10 +145,14 @@ impl Reference {
         }
         let before = OffsetDateTime::now_utc() - older_than;
         let age = |item: &WorkItem| item.finished_at.map(|at| (at, item.id));
+        let newer = |item: &WorkItem, than: &WorkItem| {
+            let place = |item: &WorkItem| (item.finished_at, item.created_at, item.id);
+            item.finished_at.is_some() && item.created_at >= than.created_at && place(item) > place(than)
+        };
         let needed = |item: &WorkItem| {
             let key = item.dedup_key.clone().unwrap_or_default();
-            let newest = self.with_key(&item.kind, &key).filter_map(age).max();
-            self.schedules.contains(&(item.kind.clone(), key)) && age(item) == newest
+            let superseded = self.with_key(&item.kind, &key).any(|other| newer(other, item));
+            self.schedules.contains(&(item.kind.clone(), key)) && !superseded
         };
         let mut old: Vec<_> =
             self.items.values().filter(|item| !needed(item)).filter_map(age).filter(|(at, _)| *at < before).collect();

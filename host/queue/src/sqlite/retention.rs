@@ -34,13 +34,15 @@ pub(super) async fn delete_finished(
             where f.finished_at < ",
         now!(),
         " - ?1
-                -- The newest of a schedule's key says when the schedule is due again.
+                -- The newest of a schedule's key, by when it finished or by when it was created, says when the
+                -- schedule is due again. An item is neither once another one is newer in both.
                 and not exists (
                     select 1 from schedules s
                     where s.kind = f.kind and s.dedup_key = f.dedup_key and not exists (
                         select 1 from work_items n
                         where n.kind = f.kind and n.dedup_key = f.dedup_key and n.finished_at >= f.finished_at
-                            and (n.finished_at, n.id) > (f.finished_at, f.id)
+                            and n.created_at >= f.created_at
+                            and (n.finished_at, n.created_at, n.id) > (f.finished_at, f.created_at, f.id)
                     )
                 )
             order by f.finished_at, f.id
