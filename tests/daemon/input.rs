@@ -63,6 +63,11 @@ const WRONG: &[(&str, &[&str])] = &[
     ("[worker]\nslots = 0\nmax_stalls = 0\n", &["workhost.toml:2", "workhost.toml:3", "2 findings"]),
     ("[worker]\nslots = 1001\n", &["workhost.toml:2", "worker.slots", "1000"]),
     ("[kinds.a]\nevery = \"1h\"\nscope = \"required\"\n", &["workhost.toml:2", "kinds.a.every", "lists none"]),
+    ("[kinds.a]\ncron = \"0 3 * *\"\n", &["workhost.toml:2", "kinds.a.cron", "not 5", "hint", "30 3 * * *"]),
+    (
+        "[kinds.a]\ncron = \"0 3 * * *\"\ntime_zone = \"Europe/Berln\"\n",
+        &["workhost.toml:3", "kinds.a.time_zone", "did you mean `Europe/Berlin`?"],
+    ),
     ("[kinds.a]\nscope = \"sometimes\"\n", &["workhost.toml:2", "kinds.a.scope", "required"]),
     ("[[handlers]]\nmemory = \"1GiB\"\n", &["workhost.toml:1", "handlers[0]", "component"]),
     (

@@ -2,6 +2,7 @@
 
 mod load;
 mod place;
+mod schedule;
 mod values;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
-use workhost_queue::{ConnectOptions, Pooler};
+use workhost_queue::{ConnectOptions, Pooler, Schedule};
 
 pub use load::load;
 pub use place::Source;
@@ -141,6 +142,13 @@ pub struct KindSettings {
     /// Makes the kind periodic: it runs again this long after it finished.
     #[serde(default, with = "values::optional_duration")]
     pub every: Option<Duration>,
+    /// Makes the kind periodic: the five fields of a cron expression, such as `30 3 * * *`.
+    pub cron: Option<String>,
+    /// The time zone whose clock `cron` is about, by its IANA name. Default: UTC.
+    pub time_zone: Option<String>,
+    /// What `every`, or `cron` and `time_zone`, mean.
+    #[serde(skip)]
+    pub schedule: Option<Schedule>,
     /// How long one attempt may take.
     #[serde(default = "default_timeout", with = "values::duration")]
     pub timeout: Duration,

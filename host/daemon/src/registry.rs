@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use workhost_queue::{Periodic, Schedule};
+use workhost_queue::Periodic;
 use workhost_runtime::{Handler, LoadError, Retention, Runtime};
 
 use crate::config::{Config, KindSettings, ScopeRule};
@@ -144,7 +144,7 @@ impl Registry {
 
 impl Kind {
     fn periodics(&self) -> Vec<Periodic> {
-        let Some(every) = self.settings.every else { return Vec::new() };
+        let Some(schedule) = &self.settings.schedule else { return Vec::new() };
         let scopes = match self.settings.scope {
             ScopeRule::Required => self.settings.scopes.iter().cloned().map(Some).collect(),
             ScopeRule::Optional => vec![None],
@@ -153,7 +153,7 @@ impl Kind {
             kind: self.name.clone(),
             scope,
             payload: self.settings.payload.clone().into(),
-            schedule: Schedule::Every(every),
+            schedule: schedule.clone(),
         };
         scopes.into_iter().map(periodic).collect()
     }

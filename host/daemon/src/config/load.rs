@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Config, ScopeRule, Source};
+use super::{Config, Source, schedule};
 use crate::finding::{Finding, Findings};
 
 /// The largest configuration file that is read, in bytes: far beyond any real one, so that a wrong
@@ -23,7 +23,8 @@ pub fn load(file: &Path) -> Result<Config, Findings> {
         .map_err(|(problem, mend)| Findings(vec![source.finding("config-unreadable", &[], problem, Some(mend))]))?;
     let mut config = parse(&source).map_err(|finding| Findings(vec![*finding]))?;
     config.source = source;
-    let findings = check(&config);
+    let mut findings = check(&config);
+    findings.extend(schedule::read(&mut config));
     if findings.is_empty() { Ok(config) } else { Err(Findings(findings)) }
 }
 
@@ -109,25 +110,6 @@ fn check(config: &Config) -> Vec<Finding> {
                 &["kinds", name, "slots"],
                 "is 0, so no item would ever run".into(),
                 "use at least 1, or leave it out",
-            );
-        }
-        if kind.every.is_some_and(|every| every < Duration::from_secs(1)) {
-            find(&["kinds", name, "every"], "is shorter than 1s".into(), "use at least 1s");
-        }
-        let listed = !kind.scopes.is_empty();
-        let scheduled_by_scope = kind.every.is_some() && kind.scope == ScopeRule::Required;
-        if scheduled_by_scope && !listed {
-            find(
-                &["kinds", name, "every"],
-                "the kind is periodic and requires a scope, but lists none".into(),
-                "add scopes = [\"…\"]: each one gets a schedule of its own",
-            );
-        }
-        if listed && !scheduled_by_scope {
-            find(
-                &["kinds", name, "scopes"],
-                "scopes are listed, but only a periodic kind (`every`) with scope = \"required\" uses them".into(),
-                "remove `scopes`, or add `every` and scope = \"required\"",
             );
         }
     }

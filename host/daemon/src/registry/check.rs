@@ -64,7 +64,7 @@ pub(super) fn periodic_payload(
     settings: &KindSettings,
     schema: &PayloadSchema,
 ) -> Option<Finding> {
-    settings.every?;
+    settings.schedule.as_ref()?;
     let problem = schema.check(&settings.payload).err()?;
     let mend = "set `payload` to one that matches the handler's schema".to_owned();
     Some(config.source.finding("periodic-payload-refused", &["kinds", name, "payload"], problem, Some(mend)))
