@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use workhost_queue::Periodic;
+use workhost_queue::{Json, Periodic};
 use workhost_runtime::{Handler, LoadError, Retention, Runtime};
 
 use crate::config::{Config, KindSettings, ScopeRule};
@@ -20,6 +20,7 @@ pub use schema::PayloadSchema;
 /// Every declared kind with the one handler that runs it.
 pub struct Registry {
     kinds: BTreeMap<String, Arc<Kind>>,
+    periodics: Vec<Periodic>,
 }
 
 /// One kind: its settings, its handler, its payload type.
@@ -123,7 +124,11 @@ impl Registry {
                 kinds.insert(name.clone(), Arc::new(kind));
             }
         }
-        if findings.is_empty() { Ok(Registry { kinds }) } else { Err(Findings(findings)) }
+        if !findings.is_empty() {
+            return Err(Findings(findings));
+        }
+        let periodics = kinds.values().flat_map(|kind| kind.periodics()).collect();
+        Ok(Registry { kinds, periodics })
     }
 
     /// The kind of this name.
@@ -137,8 +142,8 @@ impl Registry {
     }
 
     /// The schedules of all periodic kinds; one for each listed scope where a kind requires one.
-    pub fn periodics(&self) -> Vec<Periodic> {
-        self.kinds.values().flat_map(|kind| kind.periodics()).collect()
+    pub fn periodics(&self) -> &[Periodic] {
+        &self.periodics
     }
 }
 
@@ -149,12 +154,9 @@ impl Kind {
             ScopeRule::Required => self.settings.scopes.iter().cloned().map(Some).collect(),
             ScopeRule::Optional => vec![None],
         };
-        let periodic = |scope| Periodic {
-            kind: self.name.clone(),
-            scope,
-            payload: self.settings.payload.clone().into(),
-            schedule: schedule.clone(),
-        };
+        let payload: Json = self.settings.payload.clone().into();
+        let periodic =
+            |scope| Periodic { kind: self.name.clone(), scope, payload: payload.clone(), schedule: schedule.clone() };
         scopes.into_iter().map(periodic).collect()
     }
 }

@@ -149,7 +149,7 @@ impl Worker {
         }
         let periodics = self.registry.periodics();
         if !periodics.is_empty() {
-            for item in self.queue.enqueue_due(&periodics).await? {
+            for item in self.queue.enqueue_due(periodics).await? {
                 info!(%item, "a periodic kind is due: enqueued");
             }
         }
