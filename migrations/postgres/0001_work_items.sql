@@ -69,8 +69,9 @@ create index work_items_due on workhost.work_items (kind, priority, run_at, id)
 create index work_items_due_scope on workhost.work_items (scope, kind, priority, run_at, id)
     where status = 'queued' and scope is not null;
 
--- Lease recovery.
-create index work_items_lease on workhost.work_items (lease_expires_at, id) where status = 'running';
+-- Lease recovery. Its condition says the same as `status = 'running'` in other words, so that no plan takes it for
+-- another question about running items: it holds all of them, also those that are long dead while a transaction stays open.
+create index work_items_lease on workhost.work_items (lease_expires_at, id) where lease_expires_at is not null;
 
 -- Those who follow the changes.
 create index work_items_changed on workhost.work_items (changed, id);

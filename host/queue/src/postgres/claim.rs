@@ -94,9 +94,9 @@ async fn take(pool: &Pool, request: &ClaimRequest, ids: &[i64]) -> sqlx::Result<
     let rows = sqlx::query(concat!(
         "with due as materialized (
             select d.id from workhost.work_items d
-            where d.id = any($1) and d.status = 'queued' and d.run_at <= now() and not exists (
-                select from workhost.work_items r where r.scope = d.scope and r.status = 'running'
-            )
+            where d.id = any($1) and d.status = 'queued' and d.run_at <= now()
+                -- Not `not exists`, which a plan may answer by reading every running item that has a scope.
+                and (select true from workhost.work_items r where r.scope = d.scope and r.status = 'running') is null
                 and d.kind not in (select p.kind from workhost.pauses p where p.what = 'kind')
                 and coalesce(d.scope, '') not in (select p.scope from workhost.pauses p where p.what = 'scope')
             -- One order of scopes for all hosts, so that they wait for each other in turn.

@@ -118,7 +118,8 @@ pub(super) async fn look(
             select null, a.scope, a.kind, a.priority, a.run_at, a.id from arrival a
         )
         select m.mark, m.now, f.*,
-            exists (select from workhost.work_items r where r.scope = f.scope and r.status = 'running')
+            -- Not `exists`, which a plan may answer by reading every running item that has a scope.
+            (select true from workhost.work_items r where r.scope = f.scope and r.status = 'running') is true
             or f.kind in (select p.kind from workhost.pauses p where p.what = 'kind')
             or coalesce(f.scope, '') in (select p.scope from workhost.pauses p where p.what = 'scope') as held
         from (select pg_current_snapshot()::text as mark, now() as now) as m left join first f on true
