@@ -142,11 +142,16 @@ impl TestStore {
 
     /// Moves a time of an item back: tests move rows, never the clock.
     pub(crate) async fn age(&self, id: ItemId, column: &str, by: Duration) {
+        self.age_row("work_items", &format!("id = {id}"), column, by).await;
+    }
+
+    /// The same in any table, for the row of which this is true.
+    pub(crate) async fn age_row(&self, table: &str, which: &str, column: &str, by: Duration) {
         let by = match self.engine {
             Engine::Postgres => format!("{} * interval '1 millisecond'", by.as_millis()),
             Engine::Sqlite => by.as_millis().to_string(),
         };
-        self.sql(format!("update work_items set {column} = {column} - {by} where id = {id}")).await;
+        self.sql(format!("update {table} set {column} = {column} - {by} where {which}")).await;
     }
 
     /// Lets the lease of an item run out, as if its host had gone long ago.
