@@ -1,6 +1,6 @@
 //! The reference's ways out of an attempt.
 
-use workhost_queue::{Fence, Finish, ItemId, Outcome, Recorded, Status, WorkItem};
+use workhost_queue::{AttemptRecord, Fence, Finish, ItemId, Outcome, Recorded, Status, WorkItem};
 
 use super::reference::Reference;
 use super::times::{after, now};
@@ -28,7 +28,7 @@ impl Reference {
             (Some(_), "retry") => Status::Failed,
             _ => status,
         };
-        let item = self.end(id, status, word);
+        let item = self.end(id, status, word, error);
         item.result = result;
         item.error = error.cloned().or(item.error.take());
         item.progress = finish.progress.clone().or(item.progress.take());
@@ -47,7 +47,7 @@ impl Reference {
             None if stalls >= max_stalls => Status::Failed,
             None => Status::Queued,
         };
-        let item = self.end(id, status, "stalled");
+        let item = self.end(id, status, "stalled", None);
         item.stalls = stalls;
         if status == Status::Failed {
             (item.reason, item.error) = (Some("stalled".to_owned()), Some(STALLED.to_owned()));
@@ -55,7 +55,8 @@ impl Reference {
     }
 
     /// Ends an attempt. What would be queued beside another of its key is superseded.
-    fn end(&mut self, id: ItemId, status: Status, word: &'static str) -> &mut WorkItem {
+    fn end(&mut self, id: ItemId, status: Status, word: &'static str, error: Option<&String>) -> &mut WorkItem {
+        self.keep_attempt(id, status, word, error);
         let superseded = status == Status::Queued && self.queued_with_key_of(&self.items[&id]).is_some();
         self.ended_as.insert(id, word);
         let item = self.items.get_mut(&id).unwrap();
@@ -65,5 +66,22 @@ impl Reference {
         item.finished_at = item.status.is_finished().then(now);
         item.updated_at = now();
         item
+    }
+
+    fn keep_attempt(&mut self, id: ItemId, status: Status, word: &str, error: Option<&String>) {
+        let item = &self.items[&id];
+        let record = AttemptRecord {
+            attempt: item.attempt,
+            host: item.host.clone().unwrap(),
+            handler_digest: item.handler_digest.clone(),
+            started_at: item.started_at.unwrap(),
+            ended_at: now(),
+            // Its handler had succeeded, but a cancel was requested.
+            outcome: if word == "succeeded" { "cancelled" } else { word }.to_owned(),
+            error: error.cloned(),
+        };
+        if status != Status::Succeeded {
+            self.attempts.entry(id).or_default().insert(0, record);
+        }
     }
 }

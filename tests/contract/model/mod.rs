@@ -3,9 +3,16 @@
 //! `WORKHOST_MODEL_CASES` is the number of sequences on each store. The seeds of sequences that once failed are kept
 //! and tried first.
 
+mod aging;
+mod compare;
+mod draw;
 mod ending;
+mod follower;
 mod invariants;
+mod look;
+mod people;
 mod queued;
+mod records;
 mod reference;
 mod steps;
 mod times;
@@ -20,7 +27,7 @@ use tokio::runtime::Handle;
 use crate::store::{Engine, TestStore, contract_on, run};
 use world::World;
 
-const CASES: u32 = 100;
+const CASES: u32 = 40;
 const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/contract/proptest-regressions/model.txt");
 
 contract_on! { Sqlite:
@@ -44,16 +51,18 @@ fn explore(store: &Arc<TestStore>) {
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(SEEDS))),
         ..Config::default()
     });
-    let outcome = runner.run(&steps::sequences(), |sequence| {
+    let hosts = Handle::current().block_on(world::hosts(store));
+    let outcome = runner.run(&draw::sequences(), |sequence| {
         Handle::current().block_on(async {
-            let mut world = World::new(Arc::clone(store)).await;
+            let mut world = World::new(Arc::clone(store), hosts.clone()).await;
             for step in &sequence {
                 world.step(step).await;
             }
+            world.end().await;
         });
         Ok(())
     });
     if let Err(failed) = outcome {
-        panic!("{failed}");
+        panic!("{failed}\n{runner}");
     }
 }

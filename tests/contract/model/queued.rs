@@ -1,6 +1,6 @@
 //! A new item.
 
-use workhost_queue::{ItemId, Json, NewItem, Status, WorkItem};
+use workhost_queue::{ItemId, Json, NewItem, Periodic, Status, WorkItem};
 
 use super::times::{after, now};
 
@@ -32,4 +32,11 @@ pub(super) fn queued(id: ItemId, new: &NewItem) -> WorkItem {
         started_at: None,
         finished_at: None,
     }
+}
+
+/// What a schedule enqueues. Its key is stated here once more.
+pub(super) fn scheduled(periodic: &Periodic) -> NewItem {
+    let Periodic { kind, scope, payload, .. } = periodic;
+    let key = scope.as_ref().map_or_else(|| kind.clone(), |scope| format!("{kind}/{scope}"));
+    NewItem { dedup_key: Some(key), scope: scope.clone(), ..NewItem::new(kind, payload.clone()) }
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 use workhost_queue::{
-    Beat, CancelAnswer, ClaimRequest, Enqueued, Fence, ItemId, NewItem, Periodic, Pulse, Schedule, Status, WorkItem,
+    AttemptRecord, Beat, CancelAnswer, ClaimRequest, Enqueued, Fence, ItemId, NewItem, Pausable, Periodic, Pulse,
+    Schedule, Status, WorkItem,
 };
 
-use super::queued::queued;
+use super::queued::{queued, scheduled};
+use super::records::Records;
 use super::times::{after, now};
 use crate::store::LEASE;
 
@@ -18,6 +20,9 @@ pub(super) struct Reference {
     pub(super) items: BTreeMap<ItemId, WorkItem>,
     /// How the newest attempt of each item ended.
     pub(super) ended_as: BTreeMap<ItemId, &'static str>,
+    /// What is kept of attempts, the newest first.
+    pub(super) attempts: BTreeMap<ItemId, Vec<AttemptRecord>>,
+    pub(super) records: Records,
     schedules: BTreeSet<(String, String)>,
 }
 
@@ -51,10 +56,13 @@ impl Reference {
 
     /// Which of these are due.
     pub(super) fn due(&mut self, periodic: &Periodic) -> bool {
-        let key = periodic.key();
+        let key = scheduled(periodic).dedup_key.unwrap();
         let Schedule::Every(every) = periodic.schedule else { panic!("the model knows intervals only") };
         let early = OffsetDateTime::now_utc() - every;
-        let due = self.with_key(&periodic.kind, &key).all(|item| item.finished_at.is_some_and(|at| at <= early));
+        let schedule = Pausable::Schedule { kind: periodic.kind.clone(), scope: periodic.scope.clone() };
+        let due = self.with_key(&periodic.kind, &key).all(|item| item.finished_at.is_some_and(|at| at <= early))
+            && !self.records.holds_back(&periodic.kind, periodic.scope.as_deref())
+            && !self.records.pauses.contains_key(&schedule);
         if due {
             self.schedules.insert((periodic.kind.clone(), key));
         }
@@ -71,6 +79,7 @@ impl Reference {
             .values()
             .filter(|item| item.status == Status::Queued && item.run_at <= OffsetDateTime::now_utc())
             .filter(|item| slots.contains_key(item.kind.as_str()))
+            .filter(|item| !self.records.holds_back(&item.kind, item.scope.as_deref()))
             .filter(|item| item.scope.as_ref().is_none_or(|scope| serves(scope) && !busy.contains(scope)))
             .collect();
         waiting.sort_by_key(|item| (-item.priority, item.run_at, item.id));
@@ -160,6 +169,7 @@ impl Reference {
         old.truncate(limit as usize);
         for (_, id) in &old {
             self.items.remove(id);
+            self.attempts.remove(id);
         }
         Some(old.len() as u64)
     }

@@ -1,12 +1,9 @@
-//! What random sequences are made of.
+//! What sequences are made of.
 
 use std::time::Duration;
 
-use proptest::collection::vec;
-use proptest::option::weighted;
-use proptest::prelude::*;
 use proptest::sample::Index;
-use workhost_queue::{NewItem, Outcome};
+use workhost_queue::{NewItem, Outcome, Pausable, Periodic};
 
 use super::world::HOUR;
 use crate::store::{json, new};
@@ -14,8 +11,9 @@ use crate::store::{json, new};
 pub(super) const HOSTS: usize = 3;
 pub(super) const KINDS: [&str; 3] = ["a", "b", "c"];
 pub(super) const SCOPES: [&str; 2] = ["x", "y"];
-/// The first is also the key of the schedule of the first kind.
-pub(super) const KEYS: [&str; 2] = ["a", "k"];
+/// The first two are also the keys of schedules.
+pub(super) const KEYS: [&str; 3] = ["a", "a/x", "k"];
+pub(super) const PEOPLE: [&str; 2] = ["ann", "bob"];
 
 /// One call of a verb by one of the hosts, or a row moved back in time. What it is about is drawn from what exists
 /// when it is its turn, so that any part of a sequence is a sequence too.
@@ -27,7 +25,7 @@ pub(super) enum Step {
     },
     EnqueueDue {
         host: usize,
-        kinds: Vec<usize>,
+        schedules: Vec<Schedule>,
     },
     Claim {
         host: usize,
@@ -48,25 +46,81 @@ pub(super) enum Step {
         max_stalls: u32,
         limit: u32,
     },
-    Cancel {
-        host: usize,
-        item: Index,
-    },
     DeleteFinished {
         host: usize,
         fence: Option<Pick>,
         limit: u32,
     },
-    /// A running item's lease runs out.
-    Expire(Index),
-    /// A waiting item becomes due.
-    BecomeDue(Index),
-    /// A finished item becomes old.
-    GrowOld(Index),
+    /// What a person or program does.
+    Person {
+        host: usize,
+        by: Option<usize>,
+        act: Act,
+    },
+    /// A reader follows the changes by one page; `anew` without its cursor.
+    Follow {
+        host: usize,
+        limit: u32,
+        anew: bool,
+    },
+    /// Somebody looks at items.
+    Look {
+        host: usize,
+        look: Look,
+    },
+    /// A host reports itself.
+    Seen {
+        host: usize,
+        kinds: usize,
+        slots: u32,
+    },
+    /// A row's time is moved back.
+    Age(Aged, Index),
     /// A host's process ends, and another takes its name.
     Restart {
         host: usize,
     },
+}
+
+/// What people do.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Cancel {
+        item: Index,
+        /// One that runs, if any does.
+        running: bool,
+    },
+    Pause(Pausable),
+    /// One of what is paused, or something that is not.
+    Resume(Index),
+    AddToken {
+        name: usize,
+        role: usize,
+        secret: u8,
+    },
+    RevokeToken(Index),
+    ShowToken {
+        secret: u8,
+    },
+    /// What no verb but the audit log knows.
+    Reload,
+}
+
+/// Which row's time is moved back, and what that means.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Aged {
+    /// A running item's lease runs out.
+    Lease,
+    /// A waiting item becomes due.
+    RunAt,
+    /// A finished item becomes old.
+    FinishedAt,
+    /// A host was not seen for more than a day.
+    HostSeen,
+    /// What somebody did is long ago.
+    Deed,
+    /// A token was last shown more than a minute ago.
+    TokenUse,
 }
 
 /// An item to enqueue.
@@ -77,6 +131,24 @@ pub(super) struct Spec {
     pub(super) scope: Option<usize>,
     pub(super) priority: i32,
     pub(super) delayed: bool,
+}
+
+/// A kind that runs again and again, in a scope or without.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Schedule {
+    pub(super) kind: usize,
+    pub(super) scope: Option<usize>,
+}
+
+/// Which items, deeds and attempts to look at.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) statuses: [bool; 5],
+    pub(super) kind: Option<usize>,
+    pub(super) scope: Option<usize>,
+    pub(super) item: Option<Index>,
+    pub(super) before: Option<Index>,
+    pub(super) limit: u32,
 }
 
 /// Whose write it is.
@@ -101,57 +173,6 @@ pub(super) enum End {
     RetryLater,
 }
 
-pub(super) fn sequences() -> impl Strategy<Value = Vec<Step>> {
-    vec(step(), 1..70)
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let host = || 0..HOSTS;
-    let index = any::<Index>;
-    let note = || weighted(0.3, 0..3_u8);
-    prop_oneof![
-        5 => (host(), vec(spec(), 0..4)).prop_map(|(host, items)| Step::Enqueue { host, items }),
-        2 => (host(), vec(0..KINDS.len(), 0..3)).prop_map(|(host, kinds)| Step::EnqueueDue { host, kinds }),
-        6 => (host(), [0..3_u32, 0..3, 0..3], weighted(0.3, any::<[bool; 2]>()), 0..5_u32)
-            .prop_map(|(host, slots, scopes, limit)| Step::Claim { host, slots, scopes, limit }),
-        3 => (host(), vec((pick(), note()), 0..4)).prop_map(|(host, beats)| Step::Heartbeat { host, beats }),
-        6 => (host(), vec((pick(), end(), note()), 0..4)).prop_map(|(host, ends)| Step::Finish { host, ends }),
-        4 => (host(), 1..4_u32, 0..4_u32)
-            .prop_map(|(host, max_stalls, limit)| Step::Recover { host, max_stalls, limit }),
-        3 => (host(), index()).prop_map(|(host, item)| Step::Cancel { host, item }),
-        1 => (host(), weighted(0.5, pick()), 0..4_u32)
-            .prop_map(|(host, fence, limit)| Step::DeleteFinished { host, fence, limit }),
-        4 => index().prop_map(Step::Expire),
-        2 => index().prop_map(Step::BecomeDue),
-        3 => index().prop_map(Step::GrowOld),
-        1 => host().prop_map(|host| Step::Restart { host }),
-    ]
-}
-
-fn spec() -> impl Strategy<Value = Spec> {
-    (0..KINDS.len(), weighted(0.6, 0..KEYS.len()), weighted(0.6, 0..SCOPES.len()), -1..2, prop::bool::weighted(0.2))
-        .prop_map(|(kind, key, scope, priority, delayed)| Spec { kind, key, scope, priority, delayed })
-}
-
-fn pick() -> impl Strategy<Value = Pick> {
-    prop_oneof![
-        6 => any::<Index>().prop_map(Pick::Holder),
-        3 => any::<Index>().prop_map(Pick::Ever),
-        1 => any::<Index>().prop_map(Pick::ToCome),
-    ]
-}
-
-fn end() -> impl Strategy<Value = End> {
-    prop_oneof![
-        Just(End::Succeeded),
-        Just(End::Failed),
-        Just(End::Cancelled),
-        Just(End::Released),
-        Just(End::RetryNow),
-        Just(End::RetryLater),
-    ]
-}
-
 impl Spec {
     pub(super) fn item(&self) -> NewItem {
         NewItem {
@@ -164,13 +185,25 @@ impl Spec {
     }
 }
 
+impl Schedule {
+    pub(super) fn periodic(self) -> Periodic {
+        let scope = self.scope.map(|scope| SCOPES[scope].to_owned());
+        Periodic {
+            kind: KINDS[self.kind].to_owned(),
+            scope,
+            payload: json("{}"),
+            schedule: workhost_queue::Schedule::Every(HOUR),
+        }
+    }
+}
+
 impl End {
     pub(super) fn outcome(self) -> Outcome {
         let error = "broke".to_owned();
         match self {
             End::Succeeded => Outcome::Succeeded(Some(json("[1]"))),
             End::Failed => Outcome::Failed { error },
-            End::Cancelled => Outcome::Cancelled(None),
+            End::Cancelled => Outcome::Cancelled(Some(json("[2]"))),
             End::Released => Outcome::Released,
             End::RetryNow => Outcome::Retry { error, delay: Duration::ZERO },
             End::RetryLater => Outcome::Retry { error, delay: HOUR },

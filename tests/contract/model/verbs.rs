@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use workhost_queue::{
-    Beat, ClaimRequest, Enqueued, Finish, ItemId, NewItem, Periodic, Pulse, Recorded, Schedule, Status,
-};
+use workhost_queue::{Beat, ClaimRequest, Enqueued, Finish, ItemId, NewItem, Periodic, Pulse, Recorded, Status};
 
-use super::steps::{End, KINDS, Pick, SCOPES, Spec};
+use super::queued::scheduled;
+use super::steps::{End, KINDS, Pick, SCOPES, Schedule, Spec};
 use super::world::{HOUR, World};
-use crate::store::{Engine, LEASE, ask, json, new};
+use crate::store::{Engine, LEASE, ask, json};
 
 impl World {
     pub(super) async fn enqueue(&mut self, host: usize, specs: &[Spec]) {
@@ -20,20 +19,13 @@ impl World {
         }
     }
 
-    pub(super) async fn enqueue_due(&mut self, host: usize, kinds: &[usize]) {
-        let periodic = |kind: &usize| Periodic {
-            kind: KINDS[*kind].to_owned(),
-            scope: None,
-            payload: json("{}"),
-            schedule: Schedule::Every(HOUR),
-        };
-        let periodics: Vec<Periodic> = kinds.iter().map(periodic).collect();
+    pub(super) async fn enqueue_due(&mut self, host: usize, schedules: &[Schedule]) {
+        let periodics: Vec<Periodic> = schedules.iter().map(|schedule| schedule.periodic()).collect();
         let mut ids = self.hosts[host].enqueue_due(&periodics).await.unwrap().into_iter();
         for periodic in &periodics {
             if self.reference.due(periodic) {
                 let id = ids.next().expect("it is due");
-                let item = NewItem { dedup_key: Some(periodic.key()), ..new(&periodic.kind) };
-                self.reference.enqueue(&item, Enqueued::Created(id), &mut self.largest);
+                self.reference.enqueue(&scheduled(periodic), Enqueued::Created(id), &mut self.largest);
             }
         }
         assert_eq!(ids.next(), None, "nothing more is due");
@@ -109,5 +101,11 @@ impl World {
         let of = |id: &ItemId| (*id, (self.reference.items[id].status, self.reference.items[id].stalls));
         assert_eq!(told, expired.iter().map(of).collect());
         assert_eq!(recovered.len(), expired.len());
+    }
+
+    pub(super) async fn delete_finished(&mut self, host: usize, fence: Option<&Pick>, limit: u32) {
+        let fence = fence.and_then(|pick| self.fence(pick));
+        let deleted = self.hosts[host].delete_finished(fence, HOUR, limit).await.unwrap();
+        assert_eq!(deleted, self.reference.delete_finished(fence, HOUR, limit));
     }
 }
