@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::heartbeat::{PATIENCE, lock};
 use super::pool::Pool;
 use super::session::left;
-use super::trouble::{is_conflict, is_refusal};
+use super::trouble::{is_conflict, is_refusal, is_unique_violation};
 use crate::Recorded;
 use crate::ending::Ending;
 
@@ -34,7 +34,7 @@ async fn record_alone(pool: &Pool, ending: &Ending) -> sqlx::Result<Recorded> {
     for _ in 0..TRIES {
         match try_alone(pool, ending).await {
             // An enqueue of the same key came first. The next try sees its item.
-            Err(error) if error.as_database_error().is_some_and(|error| error.is_unique_violation()) => {}
+            Err(error) if is_unique_violation(&error) => {}
             Err(error) if is_conflict(&error) => return Ok(Recorded::Busy),
             Err(error) if is_refusal(&error) => {
                 tracing::warn!(id = ending.id, attempt = ending.attempt, %error, "a finish was refused by the store");

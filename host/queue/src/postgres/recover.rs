@@ -4,9 +4,12 @@ use sqlx::Row;
 
 use super::pool::Pool;
 use super::read::status;
-use super::trouble::is_refusal;
+use super::trouble::{is_refusal, is_unique_violation};
 use crate::ending::number;
 use crate::{ItemId, Recovered};
+
+/// How often one row is tried against racing enqueues and releases of its key.
+const TRIES: u32 = 5;
 
 /// How many rows are looked at for each that may be moved, when rows must be tried one by one.
 const TRIES_PER_ITEM: i64 = 10;
@@ -33,7 +36,7 @@ async fn recover_one_by_one(pool: &Pool, max_stalls: u32, limit: u32) -> sqlx::R
         if recovered.len() >= limit as usize {
             break;
         }
-        match recover(pool, max_stalls, 1, Some(id)).await {
+        match recover_alone(pool, max_stalls, id).await {
             Ok(moved) => recovered.extend(moved),
             Err(error) if is_refusal(&error) => {
                 tracing::warn!(id, %error, "an item whose lease ran out could not be moved; the next sweep tries again");
@@ -42,6 +45,17 @@ async fn recover_one_by_one(pool: &Pool, max_stalls: u32, limit: u32) -> sqlx::R
         }
     }
     Ok(recovered)
+}
+
+/// Tries one row again while others of its key come first: the next try sees theirs.
+async fn recover_alone(pool: &Pool, max_stalls: u32, id: i64) -> sqlx::Result<Vec<Recovered>> {
+    let mut tries = 1;
+    loop {
+        match recover(pool, max_stalls, 1, Some(id)).await {
+            Err(error) if is_unique_violation(&error) && tries < TRIES => tries += 1,
+            answer => return answer,
+        }
+    }
 }
 
 /// One statement for all, or for one. Rows that somebody has locked are left for the next sweep.

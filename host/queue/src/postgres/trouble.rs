@@ -49,6 +49,11 @@ pub(super) fn is_refusal(error: &sqlx::Error) -> bool {
     })
 }
 
+/// Whether another row has the place in a unique index.
+pub(super) fn is_unique_violation(error: &sqlx::Error) -> bool {
+    is(error, &["23505"])
+}
+
 /// Whether somebody else held a lock for longer than this session waits.
 pub(super) fn is_lock_timeout(error: &sqlx::Error) -> bool {
     is(error, &["55P03"])
