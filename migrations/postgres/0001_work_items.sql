@@ -90,6 +90,7 @@ create index work_items_history on workhost.work_items (kind, dedup_key, finishe
 create function workhost.note_move() returns trigger language plpgsql as $$
 begin
     new.changed := pg_current_xact_id();
+    new.updated_at := now();
     return new;
 end
 $$;
@@ -98,8 +99,9 @@ create trigger work_items_moved before update on workhost.work_items for each ro
         is distinct from (new.status, new.kind, new.scope, new.priority, new.run_at))
     execute function workhost.note_move();
 
--- The schedules that any host ever had. Retention keeps the newest finished item of each, whoever enqueued it,
--- since it tells when the schedule is due again. A schedule that is gone costs one row here and one item.
+-- The schedules that any host ever had. Retention keeps of each the item that finished last and the one that was created
+-- last, whoever enqueued them, since they tell when the schedule is due again. A schedule that is gone costs one row here
+-- and two items at most.
 create table workhost.schedules (
     kind text collate "C" not null,
     dedup_key text collate "C" not null,
@@ -189,9 +191,21 @@ create table workhost.tokens (
 );
 create unique index tokens_one_living on workhost.tokens (name) where revoked_at is null;
 
--- The newest change of any item that retention removed: a reader who has not come so far has missed something. One row.
+-- The newest change of any item that was removed: a reader who has not come so far has missed something. One row.
 create table workhost.forgotten (
     only_row boolean default true constraint forgotten_pkey primary key constraint forgotten_one_row check (only_row),
     through xid8 not null
 );
 insert into workhost.forgotten (through) values ('0');
+
+-- A trigger, so that it is noted whoever removed the item.
+create function workhost.note_removal() returns trigger language plpgsql as $$
+begin
+    update workhost.forgotten f set through = newest.changed
+    from (select g.changed from gone g order by g.changed desc limit 1) as newest
+    where newest.changed > f.through;
+    return null;
+end
+$$;
+create trigger work_items_removed after delete on workhost.work_items referencing old table as gone
+    for each statement execute function workhost.note_removal();

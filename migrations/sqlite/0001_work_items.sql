@@ -86,8 +86,9 @@ create index work_items_running_key on work_items (kind, dedup_key)
 create index work_items_history on work_items (kind, dedup_key, finished_at)
     where finished_at is not null and dedup_key is not null;
 
--- The schedules that this store ever had. Retention keeps the newest finished item of each, whoever enqueued it,
--- since it tells when the schedule is due again. A schedule that is gone costs one row here and one item.
+-- The schedules that this store ever had. Retention keeps of each the item that finished last and the one that was created
+-- last, whoever enqueued them, since they tell when the schedule is due again. A schedule that is gone costs one row here
+-- and two items at most.
 create table schedules (
     kind text not null,
     dedup_key text not null,
@@ -116,7 +117,8 @@ create trigger work_items_moved after update on work_items
             <> (new.status, new.kind, coalesce(new.scope, ''), new.priority, new.run_at)
 begin
     update work_items
-    set changed = (select max((select max(c.changed) from work_items c), f.through) + 1 from forgotten f)
+    set changed = (select max((select max(c.changed) from work_items c), f.through) + 1 from forgotten f),
+        updated_at = cast(round(unixepoch('subsec') * 1000) as integer)
     where id = new.id;
 end;
 
@@ -184,9 +186,15 @@ create table tokens (
 ) strict;
 create unique index tokens_one_living on tokens (name) where revoked_at is null;
 
--- The newest change of any item that retention removed: a reader who has not come so far has missed something. One row.
+-- The newest change of any item that was removed: a reader who has not come so far has missed something. One row.
 create table forgotten (
     only_row integer default 1 constraint forgotten_pkey primary key constraint forgotten_one_row check (only_row = 1),
     through integer not null
 ) strict;
 insert into forgotten (through) values (0);
+
+-- A trigger, so that changes go on being counted from there whoever removed the item.
+create trigger work_items_removed after delete on work_items when old.changed > (select through from forgotten)
+begin
+    update forgotten set through = old.changed;
+end;

@@ -9,15 +9,15 @@ use crate::{AUDIT_KEPT, AuditEntry, AuditPage, Deed, ItemId};
 /// Records a deed, in the transaction that does it, and forgets some that are outdated.
 pub(super) async fn record(executor: impl PgExecutor<'_>, deed: &Deed) -> sqlx::Result<()> {
     sqlx::query(
-        "with outdated as (
-            delete from workhost.audit a
-            where a.id in (
-                select o.id from workhost.audit o
-                where o.at < now() - $5 * interval '1 microsecond'
-                order by o.at, o.id
-                limit $6
-                for update skip locked
-            )
+        "with outdated as materialized (
+            select o.id from workhost.audit o
+            where o.at < now() - $5 * interval '1 microsecond'
+            order by o.at, o.id
+            limit $6
+            for update skip locked
+        ), forgotten as (
+            -- Not `in (… limit …)`, which a plan may answer anew for each row, and so past the limit.
+            delete from workhost.audit a using outdated where a.id = outdated.id
         )
         insert into workhost.audit (at, actor, action, target, item_id) values (now(), $1, $2, $3, $4)",
     )

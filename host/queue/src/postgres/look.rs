@@ -86,7 +86,11 @@ pub(super) async fn look(
                 with ordinality as l (scope, kind, priority, run_at, id, ord)
         ), change as materialized (
             select w.scope, w.kind, w.priority, w.run_at, w.id from workhost.work_items w
-            where w.changed >= pg_snapshot_xmax($7::text::pg_snapshot) and w.status = 'queued'
+            where w.status = 'queued' and w.changed >= case
+                -- A server that knows of fewer transactions was put back from a copy: all of it is new.
+                when pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax($7::text::pg_snapshot) then '0'::xid8
+                else pg_snapshot_xmax($7::text::pg_snapshot)
+            end
             union all
             -- Of transactions that were open at the mark.
             select w.scope, w.kind, w.priority, w.run_at, w.id from workhost.work_items w

@@ -37,39 +37,31 @@ async fn delete_in(
             return Ok(None);
         }
     }
-    let deleted: i64 = sqlx::query_scalar(
-        "with deleted as (
-            delete from workhost.work_items w
-            where w.id in (
-                select f.id from workhost.work_items f
-                where f.finished_at < now() - $1 * interval '1 microsecond'
-                    -- The newest of a schedule's key, by when it finished or by when it was created, says when the
-                    -- schedule is due again. An item is neither once another one is newer in both.
-                    and not exists (
-                        select from workhost.schedules s
-                        where s.kind = f.kind and s.dedup_key = f.dedup_key and not exists (
-                            select from workhost.work_items n
-                            where n.kind = f.kind and n.dedup_key = f.dedup_key and n.finished_at >= f.finished_at
-                                and n.created_at >= f.created_at
-                                and (n.finished_at, n.created_at, n.id) > (f.finished_at, f.created_at, f.id)
-                        )
+    let deleted = sqlx::query(
+        "with old as materialized (
+            select f.id from workhost.work_items f
+            where f.finished_at < now() - $1 * interval '1 microsecond'
+                -- The newest of a schedule's key, by when it finished or by when it was created, says when the
+                -- schedule is due again. An item is neither once another one is newer in both.
+                and not exists (
+                    select from workhost.schedules s
+                    where s.kind = f.kind and s.dedup_key = f.dedup_key and not exists (
+                        select from workhost.work_items n
+                        where n.kind = f.kind and n.dedup_key = f.dedup_key and n.finished_at >= f.finished_at
+                            and n.created_at >= f.created_at
+                            and (n.finished_at, n.created_at, n.id) > (f.finished_at, f.created_at, f.id)
                     )
-                order by f.finished_at, f.id
-                limit $2
-                for update of f skip locked
-            )
-            returning w.changed
-        ), noted as (
-            -- Whoever was not told of these changes yet must read everything anew.
-            update workhost.forgotten f set through = newest.changed
-            from (select d.changed from deleted d order by d.changed desc limit 1) as newest
-            where newest.changed > f.through
+                )
+            order by f.finished_at, f.id
+            limit $2
+            for update of f skip locked
         )
-        select count(*) from deleted",
+        -- Not `in (… limit …)`, which a plan may answer anew for each row, and so past the limit.
+        delete from workhost.work_items w using old where w.id = old.id",
     )
     .bind(micros(older_than))
     .bind(i64::from(limit))
-    .fetch_one(tx)
+    .execute(tx)
     .await?;
-    Ok(Some(deleted.unsigned_abs()))
+    Ok(Some(deleted.rows_affected()))
 }

@@ -104,12 +104,20 @@ pub(super) async fn look(
     for ((lane, place), found) in lanes.iter().zip(&mut found).filter(|((lane, _), _)| lane.scope.is_none()) {
         *found = loose(tx, lane, *place, most).await?;
     }
-    Ok(Sight { mark, now, lanes: found, arrivals: arrivals(tx, frontier).await? })
+    // A store whose newest change is older than the mark was put back: all of it is new.
+    let since = if mark < frontier.mark { i64::MIN } else { frontier.mark };
+    Ok(Sight { mark, now, lanes: found, arrivals: arrivals(tx, frontier, since).await? })
 }
 
 /// The newest change, and the clock.
 async fn moment(tx: &mut SqliteConnection) -> sqlx::Result<(i64, i64)> {
-    sqlx::query_as(concat!("select coalesce(max(changed), 0), ", now!(), " from work_items")).fetch_one(tx).await
+    sqlx::query_as(concat!(
+        "select max(coalesce((select max(changed) from work_items), 0), f.through), ",
+        now!(),
+        " from forgotten f"
+    ))
+    .fetch_one(tx)
+    .await
 }
 
 /// The first queued item of each lane that has a scope, with the lane's number.
@@ -165,8 +173,8 @@ async fn loose(tx: &mut SqliteConnection, lane: &Lane, place: Place, most: u32) 
     Ok(Found { places: rows.into_iter().map(|(run_at, id, _)| Place { run_at, id }).collect(), held })
 }
 
-/// The first item of each lane in which something was queued since the mark.
-async fn arrivals(tx: &mut SqliteConnection, frontier: &Frontier<i64>) -> sqlx::Result<Vec<Arrival>> {
+/// The first item of each lane in which something was queued since a change.
+async fn arrivals(tx: &mut SqliteConnection, frontier: &Frontier<i64>, since: i64) -> sqlx::Result<Vec<Arrival>> {
     let rows: Vec<(Option<String>, String, i32, i64, i64, bool)> = sqlx::query_as(concat!(
         "select f.scope, f.kind, f.priority, f.run_at, f.id, ",
         held!(),
@@ -178,7 +186,7 @@ async fn arrivals(tx: &mut SqliteConnection, frontier: &Frontier<i64>) -> sqlx::
         ) as f
         where f.place = 1"
     ))
-    .bind(frontier.mark)
+    .bind(since)
     .bind(json!(frontier.kinds).to_string())
     .bind(frontier.scopes.as_ref().map(|scopes| json!(scopes).to_string()))
     .fetch_all(tx)
