@@ -3,6 +3,8 @@
 //! `cargo xtask test` runs it. By hand: `WORKHOST_TEST_POSTGRES=postgres://postgres@localhost/postgres
 //! cargo test --test contract`, with a private server on which each test makes a database of its own.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
+
 mod attempts;
 mod audit;
 mod cancel;
@@ -27,6 +29,7 @@ mod retention;
 mod rolling;
 mod schedule;
 mod scope;
+mod scope_races;
 mod serve;
 mod sql_function;
 mod sql_limits;

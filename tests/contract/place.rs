@@ -73,7 +73,9 @@ contract_on! { Postgres:
         // The first look happens before the transaction has begun, while it runs, or after it has written.
         for begun in 0..3 {
             for item in [new("a"), scoped("a", "s"), NewItem { priority: -1, ..new("a") }] {
-                let claims = async || drop(claim_up_to(&store, new("a")).await);
+                let claims = async || {
+                    claim_up_to(&store, new("a")).await;
+                };
                 let queue = store.host().await;
                 if begun == 0 {
                     queue.claim(&ask("h", &[("a", 1)])).await.unwrap();

@@ -1,5 +1,7 @@
 //! The real program, real components, both stores.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
+
 mod harness;
 
 mod attempts;

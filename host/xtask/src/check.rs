@@ -73,7 +73,15 @@ impl Check {
                 run_program(&mut cargo(&["fmt", "--all", "--check"])).context("`cargo fmt --all` mends this")
             }
             Self::Lints => {
-                run_program(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+                let clippy = |targets: &[&str]| {
+                    let mut clippy = cargo(&["clippy", "--workspace", "--locked"]);
+                    run_program(clippy.args(targets).args(["--", "-D", "warnings"]))
+                };
+                clippy(&["--all-targets"])?;
+                // By "all" cargo means those that plain `cargo test` runs.
+                let tests: Vec<&str> =
+                    workspace.integration_tests().into_iter().flat_map(|test| ["--test", test]).collect();
+                clippy(&tests)
             }
             Self::Docs => {
                 run_program(cargo(&["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings"))

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::postgres::{Programs, Server};
+use crate::postgres::{Programs, Purpose, Server};
 use crate::process::{cargo, read, run as run_program, say};
 use crate::workspace::Workspace;
 
@@ -64,7 +64,7 @@ fn made(workspace: &Workspace) -> Result<String> {
     let shown = |url: &str| read(Command::new(&program).env("WORKHOST_SCHEMA_STORE", url));
     let programs = Programs::provide()?;
     say(&format!("starting a server of our own with {}", programs.described()));
-    let server = Server::start(&programs)?;
+    let server = Server::start(&programs, Purpose::Tests)?;
     let folder = tempfile::tempdir()?;
     Ok(format!(
         "{HEAD}\n\n-- PostgreSQL\n\n{}\n\n\n-- SQLite\n\n{}\n",

@@ -82,7 +82,6 @@ impl Done {
         }
         let attempts = store.number("select cast(coalesce(sum(attempt), 0) as bigint) from work_items").await;
         assert_eq!(attempts, i64::try_from(self.claimed.len()).unwrap());
-        println!("{items} items, {attempts} attempts, {} called off", self.called_off.len());
     }
 }
 
@@ -140,7 +139,7 @@ impl Host {
         ];
         let answers = self.queue.enqueue(&items).await.unwrap();
         let created: Vec<ItemId> = answers.iter().filter_map(|answer| answer.created()).collect();
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             self.call_off(created[0]).await;
         }
         self.done.created.extend(created);

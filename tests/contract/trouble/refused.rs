@@ -157,7 +157,7 @@ contract_on! { Sqlite:
         // As SQLite does by itself when the disk is full, for one.
         store.sql("create trigger ends_it before update on work_items begin select raise(rollback, 'no room'); end").await;
         let beat = Beat { fence: claim.fence(), progress: Some(json("1")) };
-        assert!(store.queue.heartbeat(&[beat.clone()], LEASE).await.is_err());
+        assert!(store.queue.heartbeat(std::slice::from_ref(&beat), LEASE).await.is_err());
         store.sql("drop trigger ends_it").await;
         assert_eq!(store.queue.heartbeat(&[beat], LEASE).await.unwrap(), [Pulse::Alive]);
         store.enqueue(new("a")).await;

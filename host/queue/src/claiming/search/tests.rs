@@ -263,8 +263,7 @@ proptest! {
 fn a_claim_visits_no_more_for_what_waits_behind_or_has_gone() {
     block_on(async {
         let visits = |backlog: usize| async move {
-            let mut memory = Memory::default();
-            memory.now = 100;
+            let mut memory = Memory { now: 100, ..Memory::default() };
             for n in 0..backlog {
                 // Of a busy scope, of the far future in front, of scopes that wait further back.
                 memory.step(&Step::Enqueue(0, 1, 2, -90));
