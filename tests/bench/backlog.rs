@@ -16,6 +16,8 @@ pub(crate) enum Backlog {
     FreeScopes,
     /// Items that run.
     Running,
+    /// What the measured claims are to take.
+    Due,
 }
 
 impl Backlog {
@@ -37,6 +39,7 @@ impl Backlog {
             Backlog::FarFutureScopes => format!("{count} scopes, each with an item of the far future in front"),
             Backlog::FreeScopes => format!("{count} free scopes, each with an item behind"),
             Backlog::Running => format!("{count} running items"),
+            Backlog::Due => format!("{count} items"),
         }
     }
 
@@ -61,6 +64,7 @@ impl Backlog {
             Backlog::FarFutureScopes => ("'measured'", scope, 9, year, "queued"),
             Backlog::FreeScopes => ("'measured'", scope, -9, now, "queued"),
             Backlog::Running => ("'measured'", "null", 0, now, "running"),
+            Backlog::Due => ("'measured'", "null", 0, now, "queued"),
         };
         let item = |kind, scope, status, priority, run_at, from: &str| {
             let (table, changed, change) = match store.engine {
@@ -87,6 +91,9 @@ impl Backlog {
         store.sql(&item(kind, scope, status, priority, run_at, &numbers)).await;
         if self == Backlog::BusyScope {
             store.sql(&item(kind, scope, "running", priority, run_at, "(select 1 as n) as n")).await;
+        }
+        if self == Backlog::Due {
+            return;
         }
         store.sql(if store.engine == Engine::Postgres { "vacuum analyze" } else { "analyze" }).await;
     }

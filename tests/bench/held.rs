@@ -27,9 +27,10 @@ pub(crate) async fn lines(engine: Engine, items: u64) -> Vec<Line> {
     let mut took = Vec::new();
     for chunk in 1..=chunks {
         took.push(pass(&store).await);
-        eprint!("\r{engine}: {} of {items} items passed beside an open transaction", chunk * u64::from(CHUNK));
+        if chunk % 10 == 0 {
+            eprintln!("{engine}: {} of {items} items passed beside an open transaction", chunk * u64::from(CHUNK));
+        }
     }
-    eprintln!();
     let rate = |part: &[Took], of: fn(&Took) -> Duration| {
         median(part.iter().map(|took| f64::from(CHUNK) / of(took).as_secs_f64()).collect())
     };

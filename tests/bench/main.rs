@@ -82,6 +82,7 @@ async fn empty(engine: Engine, args: &Args) -> Vec<Line> {
     let store = Database::new(engine).await;
     let mut lines = Vec::new();
     for measure in Measure::ALL {
+        eprintln!("{engine}: {measure}");
         let rates = in_turns(&[&store], measure, args.rounds).await;
         lines.push(Line {
             engine,

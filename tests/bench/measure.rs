@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use workhost_queue::{Claim, ClaimRequest, Finish, Json, KindSlots, NewItem, Outcome, Queue};
 
+use crate::backlog::Backlog;
 use crate::database::Database;
 
 /// How long one figure is taken for.
@@ -82,10 +83,7 @@ async fn enqueue(store: &Database, n: u32) -> f64 {
 
 async fn claim_finish(store: &Database, n: u32) -> f64 {
     // More than two hosts can take in the time, since a host that finds nothing would be measured too.
-    let most = (n * 2000).clamp(20_000, 150_000);
-    for _ in 0..most.div_ceil(1000) {
-        fill(&store.hosts[0], 1000).await;
-    }
+    Backlog::Due.fill(store, u64::from(n * 2000).clamp(8_000, 80_000)).await;
     let started = Instant::now();
     let host = |queue: Arc<dyn Queue>| async move {
         let mut items = 0;

@@ -22,13 +22,15 @@ const OLDEST_SERVER: i32 =
 const LOCK_TIMEOUT: &str = "250ms";
 
 /// What holds on each connection, or in each transaction where a pooler keeps no settings.
-const SETTINGS: [(&str, &str); 5] = [
+const SETTINGS: [(&str, &str); 6] = [
     ("lock_timeout", LOCK_TIMEOUT),
     // A verb that takes longer is in trouble, and its caller must hear so.
     ("statement_timeout", "30s"),
     ("idle_in_transaction_session_timeout", "60s"),
-    // The statements are short; compiling one would take longer than running it.
+    // The statements are short: compiling one, or starting workers for it, would take longer than running it. A plan
+    // thinks otherwise where many rows have one value, as the changes of a store that was loaded from a copy.
     ("jit", "off"),
+    ("max_parallel_workers_per_gather", "0"),
     // Each statement has its index. A plan made while the table was small would keep reading all of it.
     ("enable_seqscan", "off"),
 ];
