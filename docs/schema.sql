@@ -57,6 +57,7 @@ create table workhost.work_items (
     constraint work_items_interruptions_check check (interruptions >= 0),
     constraint work_items_kind_check check (kind <> ''),
     constraint work_items_reason_check check (reason = any (array['stalled', 'superseded'])),
+    constraint work_items_run_at_check check (isfinite(run_at)),
     constraint work_items_running_check
         check ((status = 'running') = (lease_expires_at is not null) and (status <> 'running' or host is not null
         and started_at is not null and attempt > 0 and ended_as is null)),
@@ -66,14 +67,14 @@ create table workhost.work_items (
         check (status = any (array['queued', 'running', 'succeeded', 'failed', 'cancelled']))
 );
 create index work_items_changed on workhost.work_items (changed, id);
-create index work_items_due on workhost.work_items (kind, priority desc, run_at, id)
+create index work_items_due on workhost.work_items (kind, priority, run_at, id)
     where status = 'queued' and scope is null;
-create index work_items_due_scope on workhost.work_items (scope, kind, priority desc, run_at, id)
+create index work_items_due_scope on workhost.work_items (scope, kind, priority, run_at, id)
     where status = 'queued' and scope is not null;
 create index work_items_finished on workhost.work_items (finished_at, id) where finished_at is not null;
 create index work_items_history on workhost.work_items (kind, dedup_key, finished_at)
     where finished_at is not null and dedup_key is not null;
-create index work_items_lease on workhost.work_items (lease_expires_at, id) where status = 'running';
+create index work_items_lease on workhost.work_items (lease_expires_at, id) where lease_expires_at is not null;
 create unique index work_items_one_queued on workhost.work_items (kind, dedup_key)
     where status = 'queued' and dedup_key is not null;
 create unique index work_items_one_running on workhost.work_items (scope)
@@ -83,6 +84,13 @@ create index work_items_running_key on workhost.work_items (kind, dedup_key)
 create trigger work_items_keep_attempt after update on workhost.work_items for each row
     when (old.status = 'running' and new.ended_as is not null and new.status <> 'succeeded')
     execute function workhost.keep_attempt();
+create trigger work_items_moved before update on workhost.work_items for each row
+    when (new.status = 'queued' and new.changed = old.changed and (old.status is distinct from new.status
+    or old.kind is distinct from new.kind or old.scope is distinct from new.scope
+    or old.priority is distinct from new.priority or old.run_at is distinct from new.run_at))
+    execute function workhost.note_move();
+create trigger work_items_removed after delete on workhost.work_items referencing old table as gone for each statement
+    execute function workhost.note_removal();
 
 create table workhost.schedules (
     kind text collate "C" not null,
@@ -172,10 +180,20 @@ create table workhost.enqueue_limits (
     constraint enqueue_limits_only_row_check check (only_row)
 );
 
+create function workhost.note_move()
+returns trigger
+language plpgsql;
+grant execute on function workhost.note_move to public;
+
 create function workhost.keep_attempt()
 returns trigger
 language plpgsql;
 grant execute on function workhost.keep_attempt to public;
+
+create function workhost.note_removal()
+returns trigger
+language plpgsql;
+grant execute on function workhost.note_removal to public;
 
 create function workhost.payload_flaw(
     payload text
@@ -273,14 +291,14 @@ create table work_items (
     constraint work_items_cancel_check check (status <> 'queued' or cancel_requested_at is null)
 ) strict;
 create unique index work_items_changed on work_items (changed);
-create index work_items_due on work_items (kind, priority desc, run_at, id)
+create index work_items_due on work_items (kind, priority, run_at, id)
     where status = 'queued' and scope is null;
-create index work_items_due_scope on work_items (scope, kind, priority desc, run_at, id)
+create index work_items_due_scope on work_items (scope, kind, priority, run_at, id)
     where status = 'queued' and scope is not null;
 create index work_items_finished on work_items (finished_at, id) where finished_at is not null;
 create index work_items_history on work_items (kind, dedup_key, finished_at)
     where finished_at is not null and dedup_key is not null;
-create index work_items_lease on work_items (lease_expires_at, id) where status = 'running';
+create index work_items_lease on work_items (lease_expires_at, id) where lease_expires_at is not null;
 create unique index work_items_one_queued on work_items (kind, dedup_key)
     where status = 'queued' and dedup_key is not null;
 create unique index work_items_one_running on work_items (scope) where status = 'running' and scope is not null;
@@ -299,6 +317,22 @@ begin
     );
     -- The newest 100 stay.
     delete from attempts where item_id = new.id and attempt <= new.attempt - 100;
+end;
+
+create trigger work_items_moved after update on work_items
+    when new.status = 'queued' and new.changed = old.changed
+        and (old.status, old.kind, coalesce(old.scope, ''), old.priority, old.run_at)
+            <> (new.status, new.kind, coalesce(new.scope, ''), new.priority, new.run_at)
+begin
+    update work_items
+    set changed = (select max((select max(c.changed) from work_items c), f.through) + 1 from forgotten f),
+        updated_at = cast(round(unixepoch('subsec') * 1000) as integer)
+    where id = new.id;
+end;
+
+create trigger work_items_removed after delete on work_items when old.changed > (select through from forgotten)
+begin
+    update forgotten set through = old.changed;
 end;
 
 create table schedules (
