@@ -1,12 +1,16 @@
 //! What lies in a store beside the items that are measured.
 
+use clap::ValueEnum;
+
 use crate::database::{Database, Engine};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Backlog {
+    /// Finished items.
     Finished,
     /// Queued items of one scope, one of which runs.
     BusyScope,
+    /// Queued items of a kind that no host runs.
     UnknownKind,
     /// Items of the measured kind that are due in a year, at a higher priority.
     FarFuture,
@@ -15,21 +19,14 @@ pub(crate) enum Backlog {
     /// Due items of the measured kind at a lower priority, each in a scope of its own.
     FreeScopes,
     /// Items that run.
+    #[value(skip)]
     Running,
     /// What the measured claims are to take.
+    #[value(skip)]
     Due,
 }
 
 impl Backlog {
-    pub(crate) const ALL: [Backlog; 6] = [
-        Backlog::BusyScope,
-        Backlog::UnknownKind,
-        Backlog::FarFuture,
-        Backlog::FarFutureScopes,
-        Backlog::FreeScopes,
-        Backlog::Finished,
-    ];
-
     pub(crate) fn named(self, count: u64) -> String {
         match self {
             Backlog::Finished => format!("{count} finished items"),

@@ -28,6 +28,9 @@ struct Args {
     /// Only these parts
     #[arg(long, value_enum, default_values_t = [Part::Empty, Part::Backlogs, Part::Running, Part::Held])]
     part: Vec<Part>,
+    /// Only beside these backlogs
+    #[arg(long, value_enum, default_values_t = Backlog::value_variants().to_vec())]
+    beside: Vec<Backlog>,
     /// Finished items beside which the verbs are measured
     #[arg(long, default_value_t = 5_000_000)]
     finished: u64,
@@ -98,7 +101,7 @@ async fn empty(engine: Engine, args: &Args) -> Vec<Line> {
 
 async fn backlogs(engine: Engine, args: &Args) -> Vec<Line> {
     let mut lines = Vec::new();
-    for backlog in Backlog::ALL {
+    for &backlog in &args.beside {
         let count = if backlog == Backlog::Finished { args.finished } else { args.backlog };
         let (empty, full) = (Database::new(engine).await, Database::new(engine).await);
         eprintln!("{engine}: filling in {}", backlog.named(count));
