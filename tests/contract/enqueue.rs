@@ -11,6 +11,31 @@ use workhost_queue::{Enqueued, Finish, NewItem, Outcome, QueueError, Status};
 use crate::store::{ask, contract, contract_on, created, ids, json, keyed, new};
 
 contract! {
+    async fn a_large_batch_answers_each_in_order(store) {
+        let item = |n: usize| NewItem {
+            dedup_key: n.is_multiple_of(3).then(|| format!("key {}", n % 7)),
+            ..NewItem::new("a", json(&format!(r#"{{"n":{n},"text":"\u00e9 {} \"q\""}}"#, '\u{1F980}')))
+        };
+        let items: Vec<NewItem> = (0..1201).map(item).collect();
+        let answers = store.queue.enqueue(&items).await.unwrap();
+        let mut first = std::collections::HashMap::new();
+        let mut ids = std::collections::BTreeSet::new();
+        for (item, answer) in items.iter().zip(&answers) {
+            let known = item.dedup_key.clone().and_then(|key| first.get(&key).copied());
+            match known {
+                Some(id) => assert_eq!(*answer, Enqueued::Existing(id)),
+                None => {
+                    let id = answer.created().expect("its key is new");
+                    item.dedup_key.clone().map(|key| first.insert(key, id));
+                    assert!(ids.last().is_none_or(|last| *last < id), "later items have larger numbers");
+                    ids.insert(id);
+                    assert_eq!(store.get(id).await.payload.as_str(), item.payload.as_str());
+                }
+            }
+        }
+        assert_eq!(store.number("select count(*) from work_items").await, i64::try_from(ids.len()).unwrap());
+    }
+
     async fn an_item_is_stored_as_it_was_enqueued(store) {
         let item = NewItem {
             kind: "crawl".to_owned(),

@@ -1,5 +1,6 @@
 //! Claiming: taking the items that a claim has chosen, in the transaction in which it looked for them.
 
+use serde_json::json;
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
 use super::changes::change;
@@ -39,41 +40,31 @@ impl Store for Claiming<'_> {
         look::look(&mut self.tx, frontier, lanes, most).await
     }
 
+    /// In one statement.
     async fn take(&mut self, chosen: &[Candidate]) -> sqlx::Result<Vec<Claim>> {
-        let mut claims = Vec::with_capacity(chosen.len());
-        for candidate in chosen {
-            claims.push(take(&mut self.tx, self.request, candidate).await?);
-        }
-        Ok(claims)
+        let digest = |kind: &str| self.request.kinds.iter().find(|known| known.kind == kind).map(|k| &k.handler_digest);
+        let chosen: Vec<_> = chosen.iter().map(|candidate| json!([candidate.id, digest(&candidate.kind)])).collect();
+        let rows = sqlx::query(concat!(
+            "update work_items
+            set status = 'running', attempt = attempt + 1, host = ?2, handler_digest = j.value ->> 1, ended_as = null,
+                lease_expires_at = ",
+            now!(),
+            " + ?3, started_at = ",
+            now!(),
+            ", updated_at = ",
+            now!(),
+            ", changed = j.key + ",
+            change!(),
+            " from json_each(?1) as j
+            where work_items.id = j.value ->> 0
+            returning ",
+            columns!()
+        ))
+        .bind(json!(chosen).to_string())
+        .bind(&self.request.host)
+        .bind(millis(micros(self.request.lease)))
+        .fetch_all(&mut *self.tx)
+        .await?;
+        rows.iter().map(|row| item(row).map(|item| Claim { item })).collect()
     }
-}
-
-async fn take(
-    tx: &mut Transaction<'static, Sqlite>,
-    request: &ClaimRequest,
-    chosen: &Candidate,
-) -> sqlx::Result<Claim> {
-    let digest = request.kinds.iter().find(|kind| kind.kind == chosen.kind).map(|kind| &kind.handler_digest);
-    let row = sqlx::query(concat!(
-        "update work_items
-        set status = 'running', attempt = attempt + 1, host = ?2, handler_digest = ?3, ended_as = null,
-            lease_expires_at = ",
-        now!(),
-        " + ?4, started_at = ",
-        now!(),
-        ", updated_at = ",
-        now!(),
-        ", changed = ",
-        change!(),
-        " where id = ?1
-        returning ",
-        columns!()
-    ))
-    .bind(chosen.id)
-    .bind(&request.host)
-    .bind(digest)
-    .bind(millis(micros(request.lease)))
-    .fetch_one(&mut **tx)
-    .await?;
-    Ok(Claim { item: item(&row)? })
 }

@@ -1,59 +1,127 @@
 //! The one way in.
 
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
 use sqlx::{SqliteConnection, SqlitePool};
 
-use super::changes::change;
 use super::session::{millis, now, write};
 use crate::ending::micros;
 use crate::{Enqueued, ItemId, NewItem};
 
+/// Items in one statement. More cost no less.
+const CHUNK: usize = 500;
+
+/// Bytes of payloads in one statement: they travel as one text, of which SQLite takes a gigabyte.
+const CHUNK_BYTES: usize = 16 << 20;
+
 pub(super) async fn enqueue(writer: &SqlitePool, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
     let mut tx = write(writer).await?;
     let mut answers = Vec::with_capacity(items.len());
-    for item in items {
-        answers.push(enqueue_in(&mut tx, item).await?);
+    let mut rest = items;
+    while !rest.is_empty() {
+        let (chunk, others) = rest.split_at(chunk(rest));
+        answers.extend(enqueue_in(&mut tx, chunk).await?);
+        rest = others;
     }
     tx.commit().await?;
     Ok(answers)
 }
 
-/// Enqueues one item as part of a transaction.
-pub(super) async fn enqueue_in(tx: &mut SqliteConnection, item: &NewItem) -> sqlx::Result<Enqueued> {
-    if let Some(id) = insert(tx, item).await? {
-        return Ok(Enqueued::Created(ItemId(id)));
-    }
-    // The transaction holds the write lock, so the item that was in the way is still queued.
-    let id: i64 =
-        sqlx::query_scalar("select id from work_items where kind = ?1 and dedup_key = ?2 and status = 'queued'")
-            .bind(&item.kind)
-            .bind(&item.dedup_key)
-            .fetch_one(tx)
-            .await?;
-    Ok(Enqueued::Existing(ItemId(id)))
+/// How many of the items go into one statement: at least one.
+fn chunk(items: &[NewItem]) -> usize {
+    let mut bytes = 0;
+    let fits = |item: &&NewItem| {
+        bytes += item.payload.as_str().len();
+        bytes <= CHUNK_BYTES
+    };
+    items.iter().take(CHUNK).take_while(fits).count().max(1)
 }
 
-/// Inserts the item unless its key is queued already.
-async fn insert(tx: &mut SqliteConnection, item: &NewItem) -> sqlx::Result<Option<i64>> {
-    sqlx::query_scalar(concat!(
-        "insert into work_items (kind, payload, dedup_key, scope, priority, run_at, created_at, updated_at, changed)
-        values (?1, ?2, ?3, ?4, ?5, ",
+/// Enqueues items as part of a transaction, which holds the write lock: nothing changes between the statements.
+pub(super) async fn enqueue_in(tx: &mut SqliteConnection, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
+    // The numbers are given here, so that each answer finds its item.
+    let (newest, change): (i64, i64) = sqlx::query_as(
+        "select coalesce((select seq from sqlite_sequence where name = 'work_items'), 0),
+            max(coalesce((select max(changed) from work_items), 0), f.through)
+        from forgotten f",
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    let ids: Vec<i64> = (newest + 1..).take(items.len()).collect();
+    let created = insert(tx, items, newest + 1, change + 1).await?;
+    let mut answers: Vec<Enqueued> = ids.iter().map(|id| Enqueued::Created(ItemId(*id))).collect();
+    let in_the_way = ids.iter().enumerate().filter(|(_, id)| !created.contains(id)).map(|(place, _)| place).collect();
+    for (place, id) in queued(tx, items, in_the_way).await? {
+        answers[place] = Enqueued::Existing(ItemId(id));
+    }
+    Ok(answers)
+}
+
+/// Inserts the items whose key is not queued already, and answers their numbers.
+async fn insert(
+    tx: &mut SqliteConnection,
+    items: &[NewItem],
+    first_id: i64,
+    first_change: i64,
+) -> sqlx::Result<HashSet<i64>> {
+    let rows: Vec<Value> = items
+        .iter()
+        .map(|item| {
+            let delay = millis(micros(item.delay));
+            json!([item.kind, item.payload.as_str(), item.dedup_key, item.scope, item.priority, delay])
+        })
+        .collect();
+    let ids: Vec<i64> = sqlx::query_scalar(concat!(
+        "insert into work_items (id, kind, payload, dedup_key, scope, priority, run_at, created_at, updated_at, changed)
+        select ?2 + j.key, j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, ",
         now!(),
-        " + ?6, ",
+        " + (j.value ->> 5), ",
         now!(),
         ", ",
         now!(),
-        ", ",
-        change!(),
-        ")
+        ", ?3 + j.key
+        from json_each(?1) as j
+        where true
+        order by j.key
         on conflict (kind, dedup_key) where status = 'queued' and dedup_key is not null do nothing
         returning id"
     ))
-    .bind(&item.kind)
-    .bind(item.payload.as_str())
-    .bind(&item.dedup_key)
-    .bind(&item.scope)
-    .bind(item.priority)
-    .bind(millis(micros(item.delay)))
-    .fetch_optional(tx)
-    .await
+    .bind(Value::from(rows).to_string())
+    .bind(first_id)
+    .bind(first_change)
+    .fetch_all(tx)
+    .await?;
+    Ok(ids.into_iter().collect())
+}
+
+/// The queued items that have the keys of these, with the places of these.
+async fn queued(tx: &mut SqliteConnection, items: &[NewItem], places: Vec<usize>) -> sqlx::Result<Vec<(usize, i64)>> {
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<Value> = places.iter().map(|place| json!([items[*place].kind, items[*place].dedup_key])).collect();
+    let ids: Vec<i64> = sqlx::query_scalar(
+        "select w.id from json_each(?1) as j cross join work_items w
+            on w.kind = j.value ->> 0 and w.dedup_key = j.value ->> 1 and w.status = 'queued'
+        order by j.key",
+    )
+    .bind(Value::from(keys).to_string())
+    .fetch_all(tx)
+    .await?;
+    Ok(places.into_iter().zip(ids).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Json;
+
+    #[test]
+    fn a_statement_has_no_more_than_its_share() {
+        let item = |bytes: usize| NewItem::new("a", Json::parse(format!("\"{}\"", "x".repeat(bytes))).unwrap());
+        assert_eq!(chunk(&vec![item(1); CHUNK + 1]), CHUNK);
+        assert_eq!(chunk(&vec![item(CHUNK_BYTES / 3); 5]), 2);
+        assert_eq!(chunk(&[item(CHUNK_BYTES), item(1)]), 1, "never none");
+    }
 }

@@ -7,7 +7,7 @@ use super::read::moment;
 use super::session::{millis, now, write};
 use crate::ending::micros;
 use crate::schedule::{History, Verdict};
-use crate::{ItemId, Periodic};
+use crate::{Enqueued, ItemId, Periodic};
 
 pub(super) async fn enqueue_due(
     readers: &SqlitePool,
@@ -33,7 +33,7 @@ async fn carry_out(writer: &SqlitePool, periodic: &Periodic) -> sqlx::Result<Opt
     }
     note_seen(&mut tx, periodic).await?;
     let answer = match verdict {
-        Verdict::Due => enqueue_in(&mut tx, &periodic.item()).await?.created(),
+        Verdict::Due => enqueue_in(&mut tx, &[periodic.item()]).await?.into_iter().find_map(Enqueued::created),
         Verdict::FirstSeen | Verdict::Wait => None,
     };
     tx.commit().await?;
