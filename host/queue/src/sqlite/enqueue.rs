@@ -5,37 +5,19 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use sqlx::{SqliteConnection, SqlitePool};
 
+use super::batch::batches;
 use super::session::{millis, now, write};
 use crate::ending::micros;
 use crate::{Enqueued, ItemId, NewItem};
 
-/// Items in one statement. More cost no less.
-const CHUNK: usize = 500;
-
-/// Bytes of payloads in one statement: they travel as one text, of which SQLite takes a gigabyte.
-const CHUNK_BYTES: usize = 16 << 20;
-
 pub(super) async fn enqueue(writer: &SqlitePool, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
     let mut tx = write(writer).await?;
     let mut answers = Vec::with_capacity(items.len());
-    let mut rest = items;
-    while !rest.is_empty() {
-        let (chunk, others) = rest.split_at(chunk(rest));
-        answers.extend(enqueue_in(&mut tx, chunk).await?);
-        rest = others;
+    for batch in batches(items, |item| item.payload.as_str().len()) {
+        answers.extend(enqueue_in(&mut tx, batch).await?);
     }
     tx.commit().await?;
     Ok(answers)
-}
-
-/// How many of the items go into one statement: at least one.
-fn chunk(items: &[NewItem]) -> usize {
-    let mut bytes = 0;
-    let fits = |item: &&NewItem| {
-        bytes += item.payload.as_str().len();
-        bytes <= CHUNK_BYTES
-    };
-    items.iter().take(CHUNK).take_while(fits).count().max(1)
 }
 
 /// Enqueues items as part of a transaction, which holds the write lock: nothing changes between the statements.
@@ -110,18 +92,4 @@ async fn queued(tx: &mut SqliteConnection, items: &[NewItem], places: Vec<usize>
     .fetch_all(tx)
     .await?;
     Ok(places.into_iter().zip(ids).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Json;
-
-    #[test]
-    fn a_statement_has_no_more_than_its_share() {
-        let item = |bytes: usize| NewItem::new("a", Json::parse(format!("\"{}\"", "x".repeat(bytes))).unwrap());
-        assert_eq!(chunk(&vec![item(1); CHUNK + 1]), CHUNK);
-        assert_eq!(chunk(&vec![item(CHUNK_BYTES / 3); 5]), 2);
-        assert_eq!(chunk(&[item(CHUNK_BYTES), item(1)]), 1, "never none");
-    }
 }

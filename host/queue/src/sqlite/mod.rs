@@ -5,6 +5,7 @@
 
 mod attempts;
 mod audit;
+mod batch;
 mod cancel;
 mod changes;
 mod claim;
