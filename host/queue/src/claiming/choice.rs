@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Claim, ClaimRequest};
+use crate::ClaimRequest;
 
 /// An item that a claim may take, as it was seen when the claim looked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,43 +20,40 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// What a request leaves after these claims.
-    pub(crate) fn new(request: &ClaimRequest, claims: &[Claim]) -> Choice {
-        let mut slots: HashMap<String, u32> =
-            request.kinds.iter().map(|kind| (kind.kind.clone(), kind.slots)).collect();
-        for claim in claims {
-            if let Some(free) = slots.get_mut(&claim.item.kind) {
-                *free = free.saturating_sub(1);
-            }
-        }
-        let claimed = u32::try_from(claims.len()).unwrap_or(u32::MAX);
-        Choice { left: request.limit.saturating_sub(claimed), slots }
+    pub(crate) fn new(request: &ClaimRequest) -> Choice {
+        let slots = request.kinds.iter().map(|kind| (kind.kind.clone(), kind.slots)).collect();
+        Choice { left: request.limit, slots }
     }
 
-    /// How many more may be claimed.
+    /// How many more may be chosen.
     pub(crate) fn room(&self) -> u32 {
         self.left.min(self.slots.values().fold(0, |all, free| all.saturating_add(*free)))
     }
 
-    /// Moves the candidates to try now out of `waiting`, whose order is the order of claims: as many
-    /// as there is room for, in all and of each kind. What was tried and not taken is never tried again.
-    pub(crate) fn next(&self, waiting: &mut Vec<Candidate>) -> Vec<Candidate> {
-        let (mut left, mut slots) = (self.left, self.slots.clone());
+    /// Moves the candidates to take out of `waiting`, whose order is the order of claims, as many as there is room for,
+    /// in all and of each kind, and keeps a slot for each.
+    pub(crate) fn next(&mut self, waiting: &mut Vec<Candidate>) -> Vec<Candidate> {
         let fits = |candidate: &mut Candidate| {
-            let free = slots.entry(candidate.kind.clone()).or_default();
-            let fits = left > 0 && *free > 0;
+            let free = self.slots.entry(candidate.kind.clone()).or_default();
+            let fits = self.left > 0 && *free > 0;
             if fits {
-                left -= 1;
+                self.left -= 1;
                 *free -= 1;
             }
             fits
         };
         waiting.extract_if(.., fits).collect()
     }
+
+    /// Frees the slot of a chosen candidate that others took.
+    pub(crate) fn free(&mut self, lost: &Candidate) {
+        self.left += 1;
+        *self.slots.entry(lost.kind.clone()).or_default() += 1;
+    }
 }
 
 /// Sorts claims into the order in which they were due.
-pub(crate) fn sort(claims: &mut [Claim]) {
+pub(crate) fn sort(claims: &mut [crate::Claim]) {
     claims.sort_by_key(|claim| (std::cmp::Reverse(claim.item.priority), claim.item.run_at, claim.item.id));
 }
 
@@ -88,7 +85,7 @@ mod tests {
     #[test]
     fn a_full_kind_holds_up_no_other() {
         let mut waiting = candidates("aaabab");
-        let chosen = Choice::new(&request(&[("a", 1), ("b", 2)], 10), &[]).next(&mut waiting);
+        let chosen = Choice::new(&request(&[("a", 1), ("b", 2)], 10)).next(&mut waiting);
         assert_eq!(ids(&chosen), [0, 3, 5]);
         assert_eq!(ids(&waiting), [1, 2, 4]);
     }
@@ -96,6 +93,17 @@ mod tests {
     #[test]
     fn the_limit_holds_over_all_kinds() {
         let mut waiting = candidates("abab");
-        assert_eq!(ids(&Choice::new(&request(&[("a", 5), ("b", 5)], 3), &[]).next(&mut waiting)), [0, 1, 2]);
+        assert_eq!(ids(&Choice::new(&request(&[("a", 5), ("b", 5)], 3)).next(&mut waiting)), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_was_chosen_keeps_its_slot_until_others_took_it() {
+        let mut waiting = candidates("abab");
+        let mut choice = Choice::new(&request(&[("a", 1), ("b", 5)], 2));
+        let chosen = choice.next(&mut waiting);
+        assert_eq!(ids(&chosen), [0, 1]);
+        assert_eq!((choice.room(), ids(&choice.next(&mut waiting))), (0, vec![]));
+        choice.free(&chosen[0]);
+        assert_eq!((choice.room(), ids(&choice.next(&mut waiting))), (1, vec![2]));
     }
 }

@@ -1,7 +1,9 @@
 //! Claiming, as both stores do it: which lanes to look into, and which items to try in which order.
 //!
-//! A claim looks into the lanes that come first, tries the items that it finds in the order of claims, and looks into
-//! more lanes while it has room. What it learns of where the lanes begin stays for the next claim.
+//! A claim looks into the lanes that come first, chooses the items that it finds in the order of claims, and looks into
+//! more lanes while it has room. Then it takes what it chose, all at once and last: their leases have begun, so whoever
+//! asked hears of them at once. Only when others were faster does it go on for the rest. What it learns of where the
+//! lanes begin stays for the next claim.
 
 mod choice;
 mod frontier;
@@ -84,17 +86,23 @@ pub(crate) async fn claim<S: Store>(
         Some(frontier) if frontier.serves(request) => frontier,
         outdated => survey(store, request, outdated).await?,
     };
-    while let Some(lanes) = search.lanes(&frontier, claims) {
-        let sight = store.look(&frontier, &lanes, search.most(claims)).await?;
-        search.learn(&mut frontier, &lanes, sight);
-        loop {
-            let chosen = search.choose(&frontier, claims);
-            if chosen.is_empty() {
-                break;
-            }
-            let taken = store.take(&chosen).await?;
-            search.tried(chosen.len(), taken.len());
-            claims.extend(taken);
+    loop {
+        // What others left of an earlier look comes first.
+        search.choose(&frontier);
+        while let Some(lanes) = search.lanes(&frontier) {
+            let sight = store.look(&frontier, &lanes, search.most()).await?;
+            search.learn(&mut frontier, &lanes, sight);
+            search.choose(&frontier);
+        }
+        let chosen = search.chosen();
+        if chosen.is_empty() {
+            break;
+        }
+        let taken = store.take(&chosen).await?;
+        let complete = search.tried(&chosen, &taken);
+        claims.extend(taken);
+        if complete {
+            break;
         }
     }
     Ok(Some(frontier))

@@ -47,7 +47,6 @@ pub(crate) struct Arrival {
 /// Which lanes a claim has seen, and what it found in them.
 #[derive(Debug)]
 pub(super) struct Search<'r> {
-    request: &'r ClaimRequest,
     kinds: Vec<&'r str>,
     looks: u32,
     beginnings: u32,
@@ -55,10 +54,15 @@ pub(super) struct Search<'r> {
     probed: HashSet<Lane>,
     /// Items that may be tried once nothing earlier can turn up.
     found: BTreeMap<Key, Lane>,
-    /// Items whose turn has come, in the order of claims.
+    /// Items whose turn has come but for which there is no room, in the order of claims.
     waiting: Vec<Candidate>,
+    /// Items to take.
+    chosen: Vec<Candidate>,
+    choice: Choice,
     /// Scopes whose head has had its turn: there is no other of theirs in this claim.
     scopes: HashSet<String>,
+    /// Items without a scope that have had theirs: a lane that is looked into again shows them again.
+    ids: HashSet<i64>,
     /// Whether others took an item that was tried.
     lost: bool,
 }
@@ -66,31 +70,32 @@ pub(super) struct Search<'r> {
 impl<'r> Search<'r> {
     pub(super) fn new(request: &'r ClaimRequest) -> Self {
         Search {
-            request,
             kinds: request.kinds.iter().map(|kind| kind.kind.as_str()).collect(),
             looks: 0,
             beginnings: 1,
             probed: HashSet::new(),
             found: BTreeMap::new(),
             waiting: Vec::new(),
+            chosen: Vec::new(),
+            choice: Choice::new(request),
             scopes: HashSet::new(),
+            ids: HashSet::new(),
             lost: false,
         }
     }
 
     /// Whether the request is for anything at all.
     pub(super) fn has_room(&self) -> bool {
-        Choice::new(self.request, &[]).room() > 0
+        self.choice.room() > 0
     }
 
-    /// The lanes to look into next; `None` when the claim is done. The first look may go into none at all: it tells
+    /// The lanes to look into next; `None` when there is nothing more to choose. The first look may go into none at all: it tells
     /// what was queued meanwhile.
-    pub(super) fn lanes<M>(&mut self, frontier: &Frontier<M>, claims: &[Claim]) -> Option<Vec<(Lane, Place)>> {
-        let choice = Choice::new(self.request, claims);
-        if self.looks == LOOKS || choice.room() == 0 {
+    pub(super) fn lanes<M>(&mut self, frontier: &Frontier<M>) -> Option<Vec<(Lane, Place)>> {
+        if self.looks == LOOKS || self.choice.room() == 0 {
             return None;
         }
-        let n = ((choice.room() + SPARE) as usize).checked_shl(self.looks).map_or(LANES, |n| n.min(LANES));
+        let n = (self.most() as usize).checked_shl(self.looks).map_or(LANES, |n| n.min(LANES));
         let mut lanes = frontier.first(&self.kinds, &self.probed, n);
         if lanes.is_empty() && self.lost && self.beginnings < BEGINNINGS {
             // There may be more behind what others took.
@@ -107,8 +112,8 @@ impl<'r> Search<'r> {
     }
 
     /// How many items of a lane without a scope could be of use.
-    pub(super) fn most(&self, claims: &[Claim]) -> u32 {
-        Choice::new(self.request, claims).room() + SPARE
+    pub(super) fn most(&self) -> u32 {
+        self.choice.room().saturating_add(SPARE)
     }
 
     /// Notes what a look into these lanes found.
@@ -139,23 +144,37 @@ impl<'r> Search<'r> {
         }
     }
 
-    /// The items to try now, as many as there is room for: those before which nothing can turn up any more.
-    pub(super) fn choose<M>(&mut self, frontier: &Frontier<M>, claims: &[Claim]) -> Vec<Candidate> {
+    /// Chooses as many items as there is room for, of those before which nothing can turn up any more.
+    pub(super) fn choose<M>(&mut self, frontier: &Frontier<M>) {
         let bound = frontier.first(&self.kinds, &self.probed, 1).first().map(|(_, key)| *key);
         while let Some(first) = self.found.first_entry()
             && bound.is_none_or(|bound| *first.key() <= bound)
         {
             let ((_, place), lane) = first.remove_entry();
-            if lane.scope.as_ref().is_none_or(|scope| self.scopes.insert(scope.clone())) {
+            let new = match &lane.scope {
+                Some(scope) => self.scopes.insert(scope.clone()),
+                None => self.ids.insert(place.id),
+            };
+            if new {
                 self.waiting.push(Candidate { id: place.id, kind: lane.kind, scope: lane.scope });
             }
         }
-        Choice::new(self.request, claims).next(&mut self.waiting)
+        self.chosen.extend(self.choice.next(&mut self.waiting));
     }
 
-    /// Of so many items that were tried, so many were taken.
-    pub(super) fn tried(&mut self, tried: usize, taken: usize) {
-        self.lost |= taken < tried;
+    /// The items to take now. None of them is chosen again.
+    pub(super) fn chosen(&mut self) -> Vec<Candidate> {
+        std::mem::take(&mut self.chosen)
+    }
+
+    /// Notes which of the chosen items were taken. Answers whether all were.
+    pub(super) fn tried(&mut self, chosen: &[Candidate], taken: &[Claim]) -> bool {
+        let taken: HashSet<i64> = taken.iter().map(|claim| claim.item.id.0).collect();
+        let lost = chosen.iter().filter(|candidate| !taken.contains(&candidate.id));
+        lost.for_each(|candidate| self.choice.free(candidate));
+        let complete = taken.len() == chosen.len();
+        self.lost |= !complete;
+        complete
     }
 }
 

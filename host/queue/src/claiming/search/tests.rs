@@ -28,9 +28,9 @@ enum Step {
     Pause(usize),
     Resume(usize),
     Wait(i64),
-    /// A host claims: the slots of each kind, how many in all.
-    Claim([u32; 3], u32),
-    /// Another host takes the first of what is free, or only locks it.
+    /// A host claims: the slots of each kind, how many in all, and how many of those another host takes first.
+    Claim([u32; 3], u32, usize),
+    /// Another host takes the first of what is free.
     Rival,
 }
 
@@ -42,7 +42,7 @@ struct Item {
     changed: i64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Memory {
     now: i64,
     changes: i64,
@@ -50,6 +50,8 @@ struct Memory {
     paused: BTreeSet<String>,
     /// How many items looks have touched that were no arrivals.
     visited: usize,
+    /// How many of the items that are chosen next another host takes first.
+    rivals: usize,
 }
 
 impl Memory {
@@ -88,7 +90,17 @@ impl Memory {
             scope: item.lane.scope.clone(),
         };
         let mut waiting = due.iter().map(candidate).collect();
-        Choice::new(request, &[]).next(&mut waiting).into_iter().map(|candidate| candidate.id).collect()
+        Choice::new(request).next(&mut waiting).into_iter().map(|candidate| candidate.id).collect()
+    }
+}
+
+impl Memory {
+    /// The items that a claim must take after its rivals took the first of what it wants.
+    fn left_by_rivals(&mut self, request: &ClaimRequest) -> Vec<i64> {
+        for id in self.expected(request).into_iter().take(self.rivals) {
+            self.change(id, |item| item.status = Status::Running);
+        }
+        self.expected(request)
     }
 }
 
@@ -129,12 +141,14 @@ impl Store for Memory {
     }
 
     async fn take(&mut self, chosen: &[Candidate]) -> sqlx::Result<Vec<Claim>> {
-        for candidate in chosen {
+        let (lost, mine) = chosen.split_at(self.rivals.min(chosen.len()));
+        self.rivals = 0;
+        for candidate in lost.iter().chain(mine) {
             let item = &self.items[&candidate.id];
             assert!(item.status == Status::Queued && item.place.run_at <= self.now && !self.held(&item.lane));
             self.change(candidate.id, |item| item.status = Status::Running);
         }
-        Ok(chosen.iter().map(claimed).collect())
+        Ok(mine.iter().map(claimed).collect())
     }
 }
 
@@ -157,6 +171,7 @@ fn claimed(candidate: &Candidate) -> Claim {
             progress: None,
             result: None,
             error: None,
+            log_tail: None,
             reason: None,
             host: None,
             handler_digest: None,
@@ -196,7 +211,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..3_usize).prop_map(Step::Pause),
         1 => (0..3_usize).prop_map(Step::Resume),
         2 => (1..9_i64).prop_map(Step::Wait),
-        6 => (proptest::array::uniform3(0..4_u32), 0..6_u32).prop_map(|(slots, limit)| Step::Claim(slots, limit)),
+        6 => (proptest::array::uniform3(0..4_u32), 0..6_u32, 0..3_usize).prop_map(|(s, n, r)| Step::Claim(s, n, r)),
         2 => Just(Step::Rival),
     ]
 }
@@ -246,14 +261,18 @@ proptest! {
             let mut memory = Memory::default();
             let mut known = None;
             for step in &steps {
-                let Step::Claim(slots, limit) = *step else {
+                let Step::Claim(slots, limit, rivals) = *step else {
                     memory.step(step);
                     continue;
                 };
                 let (request, mut claims) = (request(slots, limit), Vec::new());
-                let expected = memory.expected(&request);
+                memory.rivals = rivals;
+                let expected = memory.clone().left_by_rivals(&request);
                 known = claim(&mut memory, known, &request, &mut claims).await.unwrap();
-                assert_eq!(ids(&claims), expected, "{steps:?}");
+                memory.rivals = 0;
+                let mut claimed = ids(&claims);
+                claimed.sort_by_key(|id| (Reverse(memory.items[id].lane.priority), memory.items[id].place));
+                assert_eq!(claimed, expected, "{steps:?}");
             }
         });
     }
