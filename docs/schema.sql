@@ -34,6 +34,7 @@ create table workhost.work_items (
     progress json,
     result json,
     error text,
+    log_tail text,
     reason text,
     host text,
     handler_digest text,
@@ -108,6 +109,7 @@ create table workhost.attempts (
     ended_at timestamptz not null,
     outcome text collate "C" not null,
     error text,
+    log_tail text,
     constraint attempts_pkey primary key (item_id, attempt),
     constraint attempts_item_fkey foreign key (item_id) references workhost.work_items(id) on delete cascade
 );
@@ -262,6 +264,8 @@ create table work_items (
     progress text,
     result text,
     error text,
+    -- The end of what the newest attempt logged, once it has ended.
+    log_tail text,
     -- Why the queue itself ended the item.
     reason text constraint work_items_reason_check check (reason in ('stalled', 'superseded')),
     -- The host of the newest attempt, and the component that it ran.
@@ -308,12 +312,13 @@ create index work_items_running_key on work_items (kind, dedup_key)
 create trigger work_items_keep_attempt after update on work_items
     when old.status = 'running' and new.ended_as is not null and new.status <> 'succeeded'
 begin
-    insert into attempts (item_id, attempt, host, handler_digest, started_at, ended_at, outcome, error)
+    insert into attempts (item_id, attempt, host, handler_digest, started_at, ended_at, outcome, error, log_tail)
     values (
         new.id, new.attempt, new.host, new.handler_digest, new.started_at, new.updated_at,
         -- Its handler had succeeded, but a cancel was requested.
         iif(new.ended_as = 'succeeded', 'cancelled', new.ended_as),
-        iif(new.ended_as in ('failed', 'retry'), new.error, null)
+        iif(new.ended_as in ('failed', 'retry'), new.error, null),
+        new.log_tail
     );
     -- The newest 100 stay.
     delete from attempts where item_id = new.id and attempt <= new.attempt - 100;
@@ -351,6 +356,7 @@ create table attempts (
     ended_at integer not null,
     outcome text not null,
     error text,
+    log_tail text,
     constraint attempts_pkey primary key (item_id, attempt)
 ) strict, without rowid;
 

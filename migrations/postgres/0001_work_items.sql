@@ -25,6 +25,8 @@ create table workhost.work_items (
     progress json,
     result json,
     error text,
+    -- The end of what the newest attempt logged, once it has ended.
+    log_tail text,
     -- Why the queue itself ended the item.
     reason text constraint work_items_reason_check check (reason in ('stalled', 'superseded')),
     -- The host of the newest attempt, and the component that it ran.
@@ -119,18 +121,20 @@ create table workhost.attempts (
     ended_at timestamptz not null,
     outcome text collate "C" not null,
     error text,
+    log_tail text,
     constraint attempts_pkey primary key (item_id, attempt)
 );
 
 -- A trigger, so that the record is part of whichever statement ends the attempt, also one of an older host.
 create function workhost.keep_attempt() returns trigger language plpgsql as $$
 begin
-    insert into workhost.attempts (item_id, attempt, host, handler_digest, started_at, ended_at, outcome, error)
+    insert into workhost.attempts (item_id, attempt, host, handler_digest, started_at, ended_at, outcome, error, log_tail)
     values (
         new.id, new.attempt, new.host, new.handler_digest, new.started_at, new.updated_at,
         -- Its handler had succeeded, but a cancel was requested.
         case when new.ended_as = 'succeeded' then 'cancelled' else new.ended_as end,
-        case when new.ended_as in ('failed', 'retry') then new.error end
+        case when new.ended_as in ('failed', 'retry') then new.error end,
+        new.log_tail
     );
     -- The newest 100 stay.
     if new.attempt > 100 then

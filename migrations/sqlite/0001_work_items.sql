@@ -26,6 +26,8 @@ create table work_items (
     progress text,
     result text,
     error text,
+    -- The end of what the newest attempt logged, once it has ended.
+    log_tail text,
     -- Why the queue itself ended the item.
     reason text constraint work_items_reason_check check (reason in ('stalled', 'superseded')),
     -- The host of the newest attempt, and the component that it ran.
@@ -106,6 +108,7 @@ create table attempts (
     ended_at integer not null,
     outcome text not null,
     error text,
+    log_tail text,
     constraint attempts_pkey primary key (item_id, attempt)
 ) strict, without rowid;
 
@@ -126,12 +129,13 @@ end;
 create trigger work_items_keep_attempt after update on work_items
     when old.status = 'running' and new.ended_as is not null and new.status <> 'succeeded'
 begin
-    insert into attempts (item_id, attempt, host, handler_digest, started_at, ended_at, outcome, error)
+    insert into attempts (item_id, attempt, host, handler_digest, started_at, ended_at, outcome, error, log_tail)
     values (
         new.id, new.attempt, new.host, new.handler_digest, new.started_at, new.updated_at,
         -- Its handler had succeeded, but a cancel was requested.
         iif(new.ended_as = 'succeeded', 'cancelled', new.ended_as),
-        iif(new.ended_as in ('failed', 'retry'), new.error, null)
+        iif(new.ended_as in ('failed', 'retry'), new.error, null),
+        new.log_tail
     );
     -- The newest 100 stay.
     delete from attempts where item_id = new.id and attempt <= new.attempt - 100;

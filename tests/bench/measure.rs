@@ -150,6 +150,6 @@ pub(crate) fn request(n: u32) -> ClaimRequest {
 }
 
 pub(crate) fn done(claims: &[Claim]) -> Vec<Finish> {
-    let done = |claim: &Claim| Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+    let done = |claim: &Claim| Finish::new(claim.fence(), Outcome::Succeeded(None));
     claims.iter().map(done).collect()
 }

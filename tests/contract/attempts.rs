@@ -7,7 +7,7 @@ use workhost_queue::{AttemptRecord, Claim, Finish, ItemId, KEPT_ATTEMPTS, Outcom
 use crate::store::{TestStore, ask, contract, new};
 
 async fn end(store: &TestStore, claim: &Claim, outcome: Outcome) -> Recorded {
-    let finish = Finish { fence: claim.fence(), outcome, progress: None };
+    let finish = Finish::new(claim.fence(), outcome);
     store.queue.finish(&[finish]).await.unwrap()[0]
 }
 
@@ -48,6 +48,27 @@ contract! {
         assert_eq!(records[0].handler_digest.as_deref(), Some("sha256:a"));
         assert_eq!(records[3].started_at, first.item.started_at.unwrap());
         assert_eq!(Some(records[0].ended_at), store.get(id).await.finished_at);
+    }
+
+    async fn the_end_of_its_log_stays_with_each_attempt(store) {
+        let first = store.running(new("a")).await;
+        let id = first.item.id;
+        let finish = |claim: &Claim, outcome, log: &str| Finish {
+            log_tail: Some(log.to_owned()),
+            ..Finish::new(claim.fence(), outcome)
+        };
+        store.queue.finish(&[finish(&first, retry("broke"), "one\ntwo\0")]).await.unwrap();
+        assert_eq!(store.get(id).await.log_tail.as_deref(), Some("one\ntwo\u{fffd}"));
+        let second = store.claim("a").await.unwrap();
+        assert_eq!(second.item.log_tail, None, "it has logged nothing yet");
+        store.expire(id).await;
+        store.host().await.recover_expired(3, 10).await.unwrap();
+        let third = store.claim("a").await.unwrap();
+        store.queue.finish(&[finish(&third, Outcome::Succeeded(None), &"line\n".repeat(10_000))]).await.unwrap();
+        let tail = store.get(id).await.log_tail.unwrap();
+        assert!(tail.starts_with("(cut: the last of 50000 bytes) …") && tail.ends_with("line\n"), "{tail}");
+        let logs: Vec<_> = of(&store, id).await.into_iter().map(|record| (record.attempt, record.log_tail)).collect();
+        assert_eq!(logs, [(2, None), (1, Some("one\ntwo\u{fffd}".to_owned()))]);
     }
 
     async fn an_attempt_that_succeeded_or_runs_leaves_none(store) {

@@ -59,7 +59,7 @@ contract! {
         let beat = Beat { fence: claim.fence(), progress: Some(json("1")) };
         store.queue.heartbeat(&[beat], LEASE).await.unwrap();
         assert_eq!(reader.told().await, [id], "progress");
-        store.queue.finish(&[Finish { fence: claim.fence(), outcome: Outcome::Released, progress: None }]).await.unwrap();
+        store.queue.finish(&[Finish::new(claim.fence(), Outcome::Released)]).await.unwrap();
         assert_eq!(reader.told().await, [id], "finished");
         let other = store.host().await;
         other.claim(&ask("b", &[("a", 1)])).await.unwrap().pop().unwrap();

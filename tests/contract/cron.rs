@@ -42,7 +42,7 @@ async fn due(store: &TestStore, periodic: &Periodic) -> Option<ItemId> {
 }
 
 async fn finish(queue: &Arc<dyn Queue>, claim: &Claim, outcome: Outcome) {
-    queue.finish(&[Finish { fence: claim.fence(), outcome, progress: None }]).await.unwrap();
+    queue.finish(&[Finish::new(claim.fence(), outcome)]).await.unwrap();
 }
 
 /// Claims the item of a kind and finishes it.

@@ -88,7 +88,7 @@ contract! {
         let claim = store.claim("a").await.unwrap();
         let second = store.queue.enqueue(&[keyed("a", "k")]).await.unwrap()[0];
         assert!(second.created().is_some(), "a running item does not coalesce");
-        let done = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+        let done = Finish::new(claim.fence(), Outcome::Succeeded(None));
         store.queue.finish(&[done]).await.unwrap();
         assert_eq!(store.queue.enqueue(&[keyed("a", "k")]).await.unwrap(), [Enqueued::Existing(second.id())]);
     }

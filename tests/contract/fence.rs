@@ -23,7 +23,7 @@ async fn assert_powerless(store: &TestStore, fence: Fence) {
     let beat = Beat { fence, progress: progress.clone() };
     assert_eq!(store.queue.heartbeat(&[beat], LEASE).await.unwrap(), [Pulse::Lost]);
     for outcome in outcomes() {
-        let finish = Finish { fence, outcome: outcome.clone(), progress: progress.clone() };
+        let finish = Finish { progress: progress.clone(), ..Finish::new(fence, outcome.clone()) };
         assert_eq!(store.queue.finish(&[finish]).await.unwrap(), [Recorded::Lost], "{outcome:?}");
     }
     let deleted = store.queue.delete_finished(Some(fence), Duration::ZERO, 100).await.unwrap();
@@ -72,7 +72,7 @@ contract! {
     async fn a_finished_item_never_changes_again(store) {
         for first in outcomes() {
             let claim = store.running(new("a")).await;
-            let finish = |outcome: &Outcome| Finish { fence: claim.fence(), outcome: outcome.clone(), progress: None };
+            let finish = |outcome: &Outcome| Finish::new(claim.fence(), outcome.clone());
             assert_eq!(store.queue.finish(&[finish(&first)]).await.unwrap(), [Recorded::Recorded]);
             let before = serde_json::to_value(store.get(claim.item.id).await).unwrap();
             for second in outcomes() {

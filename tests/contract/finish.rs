@@ -12,7 +12,7 @@ async fn finished(store: &TestStore, cancel: bool, outcome: Outcome) -> (Claim, 
     if cancel {
         assert_eq!(store.queue.cancel(claim.item.id).await.unwrap(), CancelAnswer::Requested);
     }
-    let finish = Finish { fence: claim.fence(), outcome, progress: Some(json("\"newest\"")) };
+    let finish = Finish { progress: Some(json("\"newest\"")), ..Finish::new(claim.fence(), outcome) };
     assert_eq!(store.queue.finish(std::slice::from_ref(&finish)).await.unwrap(), [Recorded::Recorded]);
     let item = store.get(claim.item.id).await;
     assert_eq!(item.progress.as_ref().unwrap().as_str(), "\"newest\"", "each write carries the newest progress");
@@ -90,18 +90,14 @@ contract! {
     async fn a_repeated_release_is_lost_once_a_later_attempt_runs(store) {
         let (claim, _) = finished(&store, false, Outcome::Released).await;
         store.claim("a").await.unwrap();
-        let again = Finish { fence: claim.fence(), outcome: Outcome::Released, progress: None };
+        let again = Finish::new(claim.fence(), Outcome::Released);
         assert_eq!(store.queue.finish(&[again]).await.unwrap(), [Recorded::Lost]);
     }
 
     async fn one_bad_row_harms_no_other(store) {
         let claims = [store.running(new("a")).await, store.running(new("bad")).await, store.running(new("a")).await];
         store.refuse_updates_of("bad").await;
-        let finishes = claims.each_ref().map(|claim| Finish {
-            fence: claim.fence(),
-            outcome: Outcome::Succeeded(None),
-            progress: None,
-        });
+        let finishes = claims.each_ref().map(|claim| Finish::new(claim.fence(), Outcome::Succeeded(None)));
         let answers = store.queue.finish(&finishes).await.unwrap();
         assert_eq!(answers, [Recorded::Recorded, Recorded::Busy, Recorded::Recorded]);
         assert_eq!(store.get(claims[1].item.id).await.status, Status::Running);
@@ -115,7 +111,7 @@ contract_on! { Postgres:
         let claim = store.running(new("a")).await;
         let mut somebody = store.pg().begin().await.unwrap();
         sqlx::query("lock table work_items in access exclusive mode").execute(&mut *somebody).await.unwrap();
-        let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+        let finish = Finish::new(claim.fence(), Outcome::Succeeded(None));
         let (queue, again) = (std::sync::Arc::clone(&store.queue), finish.clone());
         let asked = tokio::spawn(async move { queue.finish(&[again]).await });
         while store.number("select count(*) from pg_stat_activity where wait_event_type = 'Lock'").await == 0 {

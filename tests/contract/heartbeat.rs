@@ -47,7 +47,7 @@ contract! {
         let claims = store.queue.claim(&ask("h", &[("a", 3)])).await.unwrap();
         let [first, second, third] = [0, 1, 2].map(|place: usize| claims[place].fence());
         assert_eq!(store.queue.cancel(second.id).await.unwrap(), CancelAnswer::Requested);
-        let finish = Finish { fence: first, outcome: Outcome::Succeeded(None), progress: None };
+        let finish = Finish::new(first, Outcome::Succeeded(None));
         assert_eq!(store.queue.finish(&[finish]).await.unwrap(), [Recorded::Recorded]);
         let unknown = Fence { id: ItemId(99_999), attempt: 1 };
         let beats = [beat(third, Some("3")), beat(first, Some("1")), beat(unknown, None), beat(second, Some("2"))];
@@ -90,7 +90,7 @@ contract_on! { Postgres:
         assert!(asked.elapsed() < Duration::from_secs(2), "longer than a heartbeat interval: {:?}", asked.elapsed());
         let finishes: Vec<_> = claims
             .iter()
-            .map(|claim| Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None })
+            .map(|claim| Finish::new(claim.fence(), Outcome::Succeeded(None)))
             .collect();
         let answers = store.queue.finish(&finishes).await.unwrap();
         assert_eq!(answers, [Recorded::Busy, Recorded::Recorded, Recorded::Recorded]);

@@ -78,7 +78,7 @@ contract! {
         store.queue.pause(&scope("s"), None).await.unwrap();
         let beat = Beat { fence: claim.fence(), progress: None };
         assert_eq!(store.queue.heartbeat(&[beat], LEASE).await.unwrap(), [Pulse::Alive]);
-        let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+        let finish = Finish::new(claim.fence(), Outcome::Succeeded(None));
         assert_eq!(store.queue.finish(&[finish]).await.unwrap(), [Recorded::Recorded]);
     }
 

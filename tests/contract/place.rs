@@ -28,7 +28,7 @@ contract! {
             // So that a retry, which is due from now on, is due later than that one also where a clock counts milliseconds.
             tokio::time::sleep(Duration::from_millis(5)).await;
             let retried = matches!(outcome, Outcome::Retry { .. });
-            store.queue.finish(&[Finish { fence: first.fence(), outcome, progress: None }]).await.unwrap();
+            store.queue.finish(&[Finish::new(first.fence(), outcome)]).await.unwrap();
             let id = first.fence().id;
             assert_eq!(take(&store, 2).await, if retried { [later, id] } else { [id, later] });
         }

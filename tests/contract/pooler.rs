@@ -33,8 +33,8 @@ contract_on! { Postgres:
         assert_eq!(host.cancel(first.id).await.unwrap(), CancelAnswer::Requested);
         assert_eq!(host.cancel(answers[4].id()).await.unwrap(), CancelAnswer::Cancelled);
         assert_eq!(host.heartbeat(&beats, LEASE).await.unwrap(), [Pulse::CancelRequested, Pulse::Alive]);
-        let cancelled = Finish { fence: first, outcome: Outcome::Cancelled(Some(json("2"))), progress: None };
-        let released = Finish { fence: second, outcome: Outcome::Released, progress: None };
+        let cancelled = Finish::new(first, Outcome::Cancelled(Some(json("2"))));
+        let released = Finish::new(second, Outcome::Released);
         assert_eq!(host.finish(&[cancelled, released]).await.unwrap(), [Recorded::Recorded, Recorded::Recorded]);
         let item = host.get(first.id).await.unwrap().unwrap();
         assert_eq!((item.status, item.progress.unwrap().as_str()), (Status::Cancelled, "[1]"));
@@ -77,7 +77,7 @@ contract_on! { Postgres:
                     mine.extend(ids(&claims));
                     let beats: Vec<_> = claims.iter().map(|claim| Beat { fence: claim.fence(), progress: None }).collect();
                     assert!(queue.heartbeat(&beats, LEASE).await.unwrap().iter().all(|pulse| *pulse == Pulse::Alive));
-                    let done = |beat: &Beat| Finish { fence: beat.fence, outcome: Outcome::Succeeded(None), progress: None };
+                    let done = |beat: &Beat| Finish::new(beat.fence, Outcome::Succeeded(None));
                     let done: Vec<_> = beats.iter().map(done).collect();
                     assert!(queue.finish(&done).await.unwrap().iter().all(|answer| *answer == Recorded::Recorded));
                 }

@@ -10,7 +10,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 async fn finished(store: &TestStore, item: NewItem, outcome: Outcome, days_ago: u32) -> ItemId {
     let claim = store.running(item).await;
-    store.queue.finish(&[Finish { fence: claim.fence(), outcome, progress: None }]).await.unwrap();
+    store.queue.finish(&[Finish::new(claim.fence(), outcome)]).await.unwrap();
     store.age(claim.item.id, "finished_at", DAY * days_ago).await;
     claim.item.id
 }
@@ -61,7 +61,7 @@ contract! {
         let periodic = Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), schedule: Schedule::Every(DAY * 365) };
         assert_eq!(store.queue.enqueue_due(std::slice::from_ref(&periodic)).await.unwrap().len(), 1);
         let claim = store.claim("p").await.unwrap();
-        let done = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+        let done = Finish::new(claim.fence(), Outcome::Succeeded(None));
         store.queue.finish(&[done]).await.unwrap();
         store.age(claim.item.id, "finished_at", DAY * 200).await;
         // Run by hand since then, under the schedule's key: this is the newest now.
@@ -78,7 +78,7 @@ contract! {
 contract_on! { Postgres:
     async fn a_deletion_that_is_refused_leaves_no_row_locked(store) {
         let claim = store.running(new("a")).await;
-        let release = Finish { fence: claim.fence(), outcome: Outcome::Released, progress: None };
+        let release = Finish::new(claim.fence(), Outcome::Released);
         store.queue.finish(&[release]).await.unwrap();
         for _ in 0..200 {
             assert_eq!(store.queue.delete_finished(Some(claim.fence()), DAY, 100).await.unwrap(), None);

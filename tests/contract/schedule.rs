@@ -24,7 +24,7 @@ async fn due(store: &TestStore, periodic: &Periodic) -> Option<ItemId> {
 
 async fn run(store: &TestStore, outcome: Outcome) -> ItemId {
     let claim = store.claim("a").await.unwrap();
-    store.queue.finish(&[Finish { fence: claim.fence(), outcome, progress: None }]).await.unwrap();
+    store.queue.finish(&[Finish::new(claim.fence(), outcome)]).await.unwrap();
     claim.item.id
 }
 
@@ -111,7 +111,7 @@ contract! {
                     // A handler that finishes in no time, on any host, while others still look.
                     let claims = queue.claim(&crate::store::ask("h", &[("a", 1)])).await.unwrap();
                     for claim in claims {
-                        let done = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+                        let done = Finish::new(claim.fence(), Outcome::Succeeded(None));
                         queue.finish(&[done]).await.unwrap();
                     }
                     made + queue.enqueue_due(&[hourly("a")]).await.unwrap().len()
@@ -120,7 +120,7 @@ contract! {
             assert_eq!(racers.join_all().await.into_iter().sum::<usize>(), 1, "interval {round}");
             assert_eq!(store.number("select count(*) from work_items").await, round);
             while let Some(claim) = store.claim("a").await {
-                let done = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+                let done = Finish::new(claim.fence(), Outcome::Succeeded(None));
                 store.queue.finish(&[done]).await.unwrap();
             }
             for item in store.queue.list(&Default::default()).await.unwrap() {

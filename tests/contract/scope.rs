@@ -18,7 +18,7 @@ contract! {
             let claims = store.queue.claim(&ask("h", &[("a", 9)])).await.unwrap();
             assert_eq!(ids(&claims), [expected.id()]);
             assert!(store.host().await.claim(&ask("other", &[("a", 9)])).await.unwrap().is_empty());
-            let done = Finish { fence: claims[0].fence(), outcome: Outcome::Succeeded(None), progress: None };
+            let done = Finish::new(claims[0].fence(), Outcome::Succeeded(None));
             store.queue.finish(&[done]).await.unwrap();
         }
         assert_eq!(store.number("select count(*) from work_items where attempt <> 1").await, 0, "waiting cost an attempt");
@@ -76,7 +76,7 @@ contract! {
                     tokio::time::sleep(Duration::from_millis(3)).await;
                     let finishes: Vec<_> = claims
                         .iter()
-                        .map(|claim| Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None })
+                        .map(|claim| Finish::new(claim.fence(), Outcome::Succeeded(None)))
                         .collect();
                     for claim in &claims {
                         running.lock().unwrap().remove(claim.item.scope.as_deref().unwrap());

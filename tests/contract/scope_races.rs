@@ -10,7 +10,7 @@ use workhost_queue::{Claim, Finish, NewItem, Outcome, Queue};
 use crate::store::{Engine, ask, contract, contract_on, scoped};
 
 async fn finish(queue: &Arc<dyn Queue>, claims: &[Claim]) {
-    let done = |claim: &Claim| Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+    let done = |claim: &Claim| Finish::new(claim.fence(), Outcome::Succeeded(None));
     queue.finish(&claims.iter().map(done).collect::<Vec<_>>()).await.unwrap();
 }
 

@@ -26,7 +26,7 @@ contract! {
         for outcome in [Outcome::Released, Outcome::Retry { error: "last".to_owned(), delay: Duration::ZERO }] {
             let claim = store.running(keyed("a", "k")).await;
             let queued = store.enqueue(keyed("a", "k")).await;
-            let finish = Finish { fence: claim.fence(), outcome: outcome.clone(), progress: None };
+            let finish = Finish::new(claim.fence(), outcome.clone());
             assert_eq!(store.queue.finish(std::slice::from_ref(&finish)).await.unwrap(), [Recorded::Recorded]);
             assert_eq!(store.queue.finish(&[finish]).await.unwrap(), [Recorded::Recorded], "its answer may have been lost");
             let item = store.get(claim.item.id).await;
@@ -40,11 +40,7 @@ contract! {
 
     async fn of_two_released_in_one_batch_one_is_queued(store) {
         let [first, second] = two_running(&store).await;
-        let released = [&second, &first].map(|claim| Finish {
-            fence: claim.fence(),
-            outcome: Outcome::Released,
-            progress: None,
-        });
+        let released = [&second, &first].map(|claim| Finish::new(claim.fence(), Outcome::Released));
         assert_eq!(store.queue.finish(&released).await.unwrap(), [Recorded::Recorded; 2]);
         let statuses = [store.get(first.item.id).await.status, store.get(second.item.id).await.status];
         match statuses {
@@ -97,7 +93,7 @@ contract! {
             });
             let release = tokio::spawn({
                 let (queue, barrier) = (Arc::clone(&releaser), Arc::clone(&barrier));
-                let finish = Finish { fence: released.fence(), outcome: Outcome::Released, progress: None };
+                let finish = Finish::new(released.fence(), Outcome::Released);
                 async move { barrier.wait().await; queue.finish(&[finish]).await.unwrap() }
             });
             barrier.wait().await;

@@ -8,7 +8,7 @@ use workhost_queue::{
 use crate::store::{LEASE, TestStore, ask, contract, json, new};
 
 async fn end(store: &TestStore, claim: &Claim, outcome: Outcome, progress: Option<Json>) -> WorkItem {
-    let finish = Finish { fence: claim.fence(), outcome, progress };
+    let finish = Finish { progress, ..Finish::new(claim.fence(), outcome) };
     assert_eq!(store.queue.finish(&[finish]).await.unwrap(), [Recorded::Recorded]);
     store.get(claim.item.id).await
 }

@@ -51,7 +51,7 @@ async fn finished_days_ago(w: &Workshop, days: u32) -> ItemId {
     let claims: Vec<Claim> = queue.claim(&request).await.unwrap();
     let fence = claims[0].fence();
     assert_eq!(fence.id, id);
-    queue.finish(&[Finish { fence, outcome: Outcome::Succeeded(None), progress: None }]).await.unwrap();
+    queue.finish(&[Finish::new(fence, Outcome::Succeeded(None))]).await.unwrap();
     w.age(id, days).await;
     id
 }

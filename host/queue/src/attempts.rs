@@ -27,4 +27,6 @@ pub struct AttemptRecord {
     pub outcome: String,
     /// What went wrong, for those that failed.
     pub error: Option<String>,
+    /// The end of what it logged, if its host could still tell.
+    pub log_tail: Option<String>,
 }

@@ -16,6 +16,7 @@ pub(crate) struct Ending {
     /// How far from now a retry is due, in microseconds.
     pub(crate) delay_micros: i64,
     pub(crate) progress: Option<String>,
+    pub(crate) log_tail: Option<String>,
 }
 
 impl Ending {
@@ -39,6 +40,7 @@ impl Ending {
                 .as_ref()
                 .and_then(|json| limits.progress(json))
                 .map(|json| json.as_str().to_owned()),
+            log_tail: finish.log_tail.as_ref().map(|text| limits.log_tail(text)),
         }
     }
 }

@@ -122,6 +122,8 @@ pub struct WorkItem {
     pub result: Option<Json>,
     /// The text of the newest failure.
     pub error: Option<String>,
+    /// The end of what the newest attempt logged, once it has ended.
+    pub log_tail: Option<String>,
     /// Why the queue itself ended the item: `stalled`, `superseded`.
     pub reason: Option<String>,
     /// The host that runs the item, or ran it last.

@@ -18,6 +18,8 @@ pub struct Limits {
     pub progress_bytes: usize,
     /// Bytes of an error text; 16 KiB, which holds a panic message with a long backtrace. A longer one is cut.
     pub error_bytes: usize,
+    /// Bytes of the end of an attempt's log; 16 KiB, some two hundred lines. Of a longer one the end is kept.
+    pub log_tail_bytes: usize,
     /// Bytes of a kind's name; 128. It stands in every index and in every metric.
     pub kind_bytes: usize,
     /// Bytes of a scope; 512. It stands in indexes, whose entries PostgreSQL limits to about 2,700 bytes.
@@ -45,6 +47,7 @@ impl Default for Limits {
             result_bytes: 1 << 20,
             progress_bytes: 64 << 10,
             error_bytes: 16 << 10,
+            log_tail_bytes: 16 << 10,
             kind_bytes: 128,
             scope_bytes: 512,
             dedup_key_bytes: 1024,
@@ -124,6 +127,17 @@ impl Limits {
             stored.push_str(&note);
         }
         stored
+    }
+
+    /// The end of a log as it is stored: without NUL, and without its beginning if it is too long.
+    pub(crate) fn log_tail(&self, text: &str) -> String {
+        let stored = text.replace('\0', "\u{fffd}");
+        if stored.len() <= self.log_tail_bytes {
+            return stored;
+        }
+        let note = format!("(cut: the last of {} bytes) …", stored.len());
+        let from = stored.len() - self.log_tail_bytes.saturating_sub(note.len()).min(stored.len());
+        format!("{note}{}", &stored[stored.ceil_char_boundary(from)..])
     }
 
     /// The result as it is stored; in place of one that no store takes, a note that says so.

@@ -274,6 +274,15 @@ pub struct Finish {
     pub outcome: Outcome,
     /// The newest progress, if there is one that was not yet stored.
     pub progress: Option<Json>,
+    /// The end of what the attempt logged, for people.
+    pub log_tail: Option<String>,
+}
+
+impl Finish {
+    /// With no news of progress, and no log.
+    pub fn new(fence: Fence, outcome: Outcome) -> Finish {
+        Finish { fence, outcome, progress: None, log_tail: None }
+    }
 }
 
 /// What becomes of the item.

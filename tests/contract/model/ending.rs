@@ -28,6 +28,7 @@ impl Reference {
             (Some(_), "retry") => Status::Failed,
             _ => status,
         };
+        self.items.get_mut(&id).unwrap().log_tail.clone_from(&finish.log_tail);
         let item = self.end(id, status, word, error);
         item.result = result;
         item.error = error.cloned().or(item.error.take());
@@ -79,6 +80,7 @@ impl Reference {
             // Its handler had succeeded, but a cancel was requested.
             outcome: if word == "succeeded" { "cancelled" } else { word }.to_owned(),
             error: error.cloned(),
+            log_tail: item.log_tail.clone(),
         };
         if status != Status::Succeeded {
             self.attempts.entry(id).or_default().insert(0, record);

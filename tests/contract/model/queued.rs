@@ -22,6 +22,7 @@ pub(super) fn queued(id: ItemId, new: &NewItem) -> WorkItem {
         progress: None,
         result: None,
         error: None,
+        log_tail: None,
         reason: None,
         host: None,
         handler_digest: None,

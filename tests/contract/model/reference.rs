@@ -100,6 +100,7 @@ impl Reference {
             item.host = Some(request.host.clone());
             item.handler_digest = Some(format!("sha256:{}", item.kind));
             (item.lease_expires_at, item.started_at, item.updated_at) = (Some(after(LEASE)), Some(now()), now());
+            item.log_tail = None;
             self.ended_as.remove(id);
         }
         claimed

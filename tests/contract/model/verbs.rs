@@ -68,9 +68,9 @@ impl World {
             .fences_of(ends.iter().map(|(pick, ..)| pick))
             .into_iter()
             .map(|(at, fence)| Finish {
-                fence,
-                outcome: ends[at].1.outcome(),
                 progress: ends[at].2.map(|n| json(&n.to_string())),
+                log_tail: ends[at].2.map(|n| format!("step {n}")),
+                ..Finish::new(fence, ends[at].1.outcome())
             })
             .collect();
         let answers = self.hosts[host].finish(&finishes).await.unwrap();

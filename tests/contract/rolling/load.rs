@@ -164,11 +164,8 @@ impl Host {
             self.call_off(claim.item.id).await;
             pulses = self.beat(&claims).await;
         }
-        let mut finishes: Vec<Finish> = claims
-            .iter()
-            .zip(pulses)
-            .map(|(claim, pulse)| Finish { fence: claim.fence(), outcome: outcome(claim, pulse), progress: None })
-            .collect();
+        let mut finishes: Vec<Finish> =
+            claims.iter().zip(pulses).map(|(claim, pulse)| Finish::new(claim.fence(), outcome(claim, pulse))).collect();
         while !finishes.is_empty() {
             let answers = self.queue.finish(&finishes).await.unwrap();
             assert!(!answers.contains(&Recorded::Lost), "{answers:?}");

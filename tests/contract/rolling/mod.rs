@@ -69,7 +69,7 @@ contract! {
             }
             match outcome {
                 Some(outcome) => {
-                    let finish = Finish { fence: claim.fence(), outcome, progress: None };
+                    let finish = Finish::new(claim.fence(), outcome);
                     assert_eq!(host.finish(&[finish]).await.unwrap(), [Recorded::Recorded], "{how}");
                 }
                 None => {

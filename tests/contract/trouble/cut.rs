@@ -132,7 +132,7 @@ contract_on! { Postgres:
                 assert_eq!(store.queue.recover_expired(3, 10).await.unwrap().len(), 1);
                 held = store.queue.claim(&ask("h", &[("a", 1)])).await.unwrap();
             }
-            let done = Finish { fence: held[0].fence(), outcome: Outcome::Succeeded(None), progress: None };
+            let done = Finish::new(held[0].fence(), Outcome::Succeeded(None));
             assert_eq!(store.queue.finish(&[done]).await.unwrap(), [Recorded::Recorded]);
             assert_eq!(store.number("select count(*) from work_items where status <> 'succeeded'").await, 0);
         });
@@ -141,7 +141,7 @@ contract_on! { Postgres:
     async fn a_finish_that_is_cut_off_is_recorded_once(store) {
         let wire = Wire::new(&store).await;
         let finish = |claim: &Claim| {
-            [Finish { fence: claim.fence(), outcome: Outcome::Failed { error: "broke".to_owned() }, progress: None }]
+            [Finish::new(claim.fence(), Outcome::Failed { error: "broke".to_owned() })]
         };
         cut_everywhere!(wire, store.running(new("a")).await, |claim| wire.queue.finish(&finish(&claim)), |answer| {
             assert_eq!(answer, [Recorded::Recorded]);

@@ -23,7 +23,7 @@ contract_on! { Sqlite:
         let mut somebody = SqliteConnection::connect_with(&SqliteConnectOptions::new().filename(path)).await.unwrap();
         sqlx::raw_sql("begin immediate").execute(&mut somebody).await.unwrap();
         let beat = [Beat { fence: claim.fence(), progress: None }];
-        let finish = [Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None }];
+        let finish = [Finish::new(claim.fence(), Outcome::Succeeded(None))];
         let other = store.host().await;
         let batch = [new("a")];
         let (enqueued, cancelled, beaten) = tokio::join!(
@@ -79,7 +79,7 @@ async fn fill_the_disk(url: &str) {
         }
     };
     assert!(matches!(refused, QueueError::Unavailable { .. }), "{refused}");
-    let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(Some(large().payload)), progress: None };
+    let finish = Finish::new(claim.fence(), Outcome::Succeeded(Some(large().payload)));
     let finished = tokio::time::timeout(Duration::from_secs(20), queue.finish(&[finish])).await.unwrap();
     assert!(matches!(finished, Err(QueueError::Unavailable { .. })), "{finished:?}");
     println!("answered: {answered}");

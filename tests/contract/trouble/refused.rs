@@ -15,7 +15,7 @@ async fn not_unavailable(queue: &Arc<dyn Queue>, claim: &Claim) -> Vec<String> {
     let periodic =
         Periodic { kind: "p".to_owned(), scope: None, payload: json("{}"), schedule: Schedule::Every(LEASE) };
     let beat = Beat { fence: claim.fence(), progress: Some(json("1")) };
-    let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+    let finish = Finish::new(claim.fence(), Outcome::Succeeded(None));
     let mut wrong = Vec::new();
     let mut told = |verb: &str, answer: Result<String>| {
         if !matches!(answer, Err(QueueError::Unavailable { .. })) {
@@ -37,11 +37,7 @@ async fn not_unavailable(queue: &Arc<dyn Queue>, claim: &Claim) -> Vec<String> {
 /// A running item, a queued one, and a finished one that is old.
 async fn one_of_each(store: &TestStore) -> Claim {
     let old = store.running(new("a")).await;
-    store
-        .queue
-        .finish(&[Finish { fence: old.fence(), outcome: Outcome::Succeeded(None), progress: None }])
-        .await
-        .unwrap();
+    store.queue.finish(&[Finish::new(old.fence(), Outcome::Succeeded(None))]).await.unwrap();
     let claim = store.running(new("a")).await;
     store.enqueue(new("a")).await;
     claim
@@ -53,7 +49,7 @@ async fn rows(store: &TestStore) -> String {
 
 /// After the trouble everything goes on, and nothing was lost or doubled.
 async fn assert_whole(store: &TestStore, claim: &Claim) {
-    let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+    let finish = Finish::new(claim.fence(), Outcome::Succeeded(None));
     assert_eq!(store.queue.finish(&[finish]).await.unwrap(), [Recorded::Recorded]);
     assert!(store.claim("a").await.is_some());
     assert_eq!(store.number("select count(*) from work_items").await, 3);
@@ -103,7 +99,7 @@ contract_on! { Postgres:
         let beat = Beat { fence: claim.fence(), progress: None };
         while store.queue.heartbeat(std::slice::from_ref(&beat), LEASE).await.unwrap() == [Pulse::Busy] {}
         again().await;
-        let finish = Finish { fence: claim.fence(), outcome: Outcome::Succeeded(None), progress: None };
+        let finish = Finish::new(claim.fence(), Outcome::Succeeded(None));
         while store.queue.finish(std::slice::from_ref(&finish)).await.unwrap() == [Recorded::Busy] {}
         assert_eq!(store.number("select count(*) from work_items").await, 1);
         assert_eq!(store.get(id).await.status, Status::Cancelled);

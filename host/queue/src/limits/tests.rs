@@ -10,6 +10,17 @@ fn a_long_error_is_cut_at_a_character_and_says_its_length() {
 }
 
 #[test]
+fn of_a_long_log_the_end_is_kept_from_a_character_on() {
+    let limits = Limits { log_tail_bytes: 64, ..Limits::default() };
+    let stored = limits.log_tail(&format!("{}end", "é".repeat(50)));
+    assert!(stored.len() <= 64 && stored.ends_with("éend"), "{stored}");
+    assert!(stored.starts_with("(cut: the last of 103 bytes) …éé"), "{stored}");
+    assert_eq!(limits.log_tail(&"x".repeat(64)), "x".repeat(64));
+    let no_room = Limits { log_tail_bytes: 3, ..Limits::default() };
+    assert_eq!(no_room.log_tail(&"x".repeat(64)), "(cut: the last of 64 bytes) …");
+}
+
+#[test]
 fn a_result_that_is_too_long_leaves_a_note() {
     let limits = Limits { result_bytes: 10, ..Limits::default() };
     let kept = limits.result(&Json::parse("[1]").unwrap());

@@ -7,7 +7,7 @@ use crate::{AttemptRecord, ItemId};
 
 pub(super) async fn attempts(pool: &Pool, id: ItemId) -> sqlx::Result<Vec<AttemptRecord>> {
     let rows = sqlx::query(
-        "select a.attempt, a.host, a.handler_digest, a.started_at, a.ended_at, a.outcome, a.error
+        "select a.attempt, a.host, a.handler_digest, a.started_at, a.ended_at, a.outcome, a.error, a.log_tail
         from workhost.attempts a
         where a.item_id = $1
         order by a.attempt desc",
@@ -25,6 +25,7 @@ pub(super) async fn attempts(pool: &Pool, id: ItemId) -> sqlx::Result<Vec<Attemp
                 ended_at: row.try_get("ended_at")?,
                 outcome: row.try_get("outcome")?,
                 error: row.try_get("error")?,
+                log_tail: row.try_get("log_tail")?,
             })
         })
         .collect()

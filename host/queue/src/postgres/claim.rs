@@ -105,7 +105,7 @@ async fn take(pool: &Pool, request: &ClaimRequest, ids: &[i64]) -> sqlx::Result<
         )
         update workhost.work_items w
         set status = 'running', attempt = w.attempt + 1, host = $2, handler_digest = k.handler_digest, ended_as = null,
-            lease_expires_at = now() + $3 * interval '1 microsecond', started_at = now(), updated_at = now(),
+            log_tail = null, lease_expires_at = now() + $3 * interval '1 microsecond', started_at = now(), updated_at = now(),
             changed = pg_current_xact_id()
         from due, unnest($4::text[], $5::text[]) as k (kind, handler_digest)
         where w.id = due.id and k.kind = w.kind

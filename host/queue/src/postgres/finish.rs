@@ -60,8 +60,8 @@ async fn try_alone(pool: &Pool, ending: &Ending) -> sqlx::Result<Recorded> {
 async fn record(executor: impl PgExecutor<'_>, endings: &[Ending]) -> sqlx::Result<Vec<Recorded>> {
     let answers: Vec<String> = sqlx::query_scalar(
         "with ending as materialized (
-            select e.* from unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
-                with ordinality as e (id, attempt, ended_as, result, error, delay, progress, ord)
+            select e.* from unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[])
+                with ordinality as e (id, attempt, ended_as, result, error, delay, progress, log_tail, ord)
         ), locked as materialized (
             -- The status is looked at afterwards, so that the way to a row is always its id.
             select w.id, w.attempt, w.status, w.ended_as, w.kind, w.dedup_key, w.cancel_requested_at
@@ -105,6 +105,7 @@ async fn record(executor: impl PgExecutor<'_>, endings: &[Ending]) -> sqlx::Resu
                 progress = coalesce(p.progress::json, w.progress),
                 result = p.result::json,
                 error = coalesce(p.error, w.error),
+                log_tail = p.log_tail,
                 ended_as = p.ended_as,
                 lease_expires_at = null,
                 updated_at = now(),
@@ -131,6 +132,7 @@ async fn record(executor: impl PgExecutor<'_>, endings: &[Ending]) -> sqlx::Resu
     .bind(endings.iter().map(|ending| ending.error.as_deref()).collect::<Vec<_>>())
     .bind(endings.iter().map(|ending| ending.delay_micros).collect::<Vec<_>>())
     .bind(endings.iter().map(|ending| ending.progress.as_deref()).collect::<Vec<_>>())
+    .bind(endings.iter().map(|ending| ending.log_tail.as_deref()).collect::<Vec<_>>())
     .fetch_all(executor)
     .await?;
     Ok(answers

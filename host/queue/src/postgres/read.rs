@@ -10,7 +10,7 @@ use crate::{Count, Filter, ItemId, Json, Status, WorkItem};
 macro_rules! columns {
     () => {
         "w.id, w.kind, w.payload::text as payload, w.dedup_key, w.scope, w.priority, w.run_at, w.status, w.attempt, \
-         w.stalls, w.failures, w.interruptions, w.progress::text as progress, w.result::text as result, w.error, w.reason, \
+         w.stalls, w.failures, w.interruptions, w.progress::text as progress, w.result::text as result, w.error, w.log_tail, w.reason, \
          w.host, w.handler_digest, w.lease_expires_at, w.cancel_requested_at, w.created_at, w.updated_at, w.started_at, \
          w.finished_at"
     };
@@ -37,6 +37,7 @@ pub(super) fn item(row: &PgRow) -> sqlx::Result<WorkItem> {
         progress: json("progress")?,
         result: json("result")?,
         error: row.try_get("error")?,
+        log_tail: row.try_get("log_tail")?,
         reason: row.try_get("reason")?,
         host: row.try_get("host")?,
         handler_digest: row.try_get("handler_digest")?,

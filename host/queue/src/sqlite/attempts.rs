@@ -7,7 +7,7 @@ use crate::{AttemptRecord, ItemId};
 
 pub(super) async fn attempts(readers: &SqlitePool, id: ItemId) -> sqlx::Result<Vec<AttemptRecord>> {
     let rows = sqlx::query(
-        "select attempt, host, handler_digest, started_at, ended_at, outcome, error
+        "select attempt, host, handler_digest, started_at, ended_at, outcome, error, log_tail
         from attempts
         where item_id = ?1
         order by attempt desc",
@@ -25,6 +25,7 @@ pub(super) async fn attempts(readers: &SqlitePool, id: ItemId) -> sqlx::Result<V
                 ended_at: moment(row.try_get("ended_at")?)?,
                 outcome: row.try_get("outcome")?,
                 error: row.try_get("error")?,
+                log_tail: row.try_get("log_tail")?,
             })
         })
         .collect()

@@ -47,7 +47,7 @@ impl Store for Claiming<'_> {
         let rows = sqlx::query(concat!(
             "update work_items
             set status = 'running', attempt = attempt + 1, host = ?2, handler_digest = j.value ->> 1, ended_as = null,
-                lease_expires_at = ",
+                log_tail = null, lease_expires_at = ",
             now!(),
             " + ?3, started_at = ",
             now!(),

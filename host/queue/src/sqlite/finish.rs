@@ -32,7 +32,7 @@ pub(super) async fn finish(writer: &SqlitePool, endings: &[Ending]) -> sqlx::Res
 }
 
 fn bytes(ending: &Ending) -> usize {
-    [&ending.result, &ending.error, &ending.progress].into_iter().flatten().map(String::len).sum()
+    [&ending.result, &ending.error, &ending.progress, &ending.log_tail].into_iter().flatten().map(String::len).sum()
 }
 
 async fn record_alone(tx: &mut SqliteConnection, ending: &Ending) -> sqlx::Result<Recorded> {
@@ -49,12 +49,16 @@ async fn record_alone(tx: &mut SqliteConnection, ending: &Ending) -> sqlx::Resul
 async fn record(tx: &mut SqliteConnection, endings: &[Ending]) -> sqlx::Result<Vec<Recorded>> {
     let rows: Vec<Value> = endings
         .iter()
-        .map(|e| json!([e.id, e.attempt, e.ended_as, e.result, e.error, millis(e.delay_micros), e.progress]))
+        .map(|e| {
+            let delay = millis(e.delay_micros);
+            json!([e.id, e.attempt, e.ended_as, e.result, e.error, delay, e.progress, e.log_tail])
+        })
         .collect();
     let written: Vec<(i64, i32)> = sqlx::query_as(concat!(
         "with ending as materialized (
             select j.key as place, j.value ->> 0 as id, j.value ->> 1 as attempt, j.value ->> 2 as ended_as,
-                j.value ->> 3 as result, j.value ->> 4 as error, j.value ->> 5 as delay, j.value ->> 6 as progress
+                j.value ->> 3 as result, j.value ->> 4 as error, j.value ->> 5 as delay, j.value ->> 6 as progress,
+                j.value ->> 7 as log_tail
             from json_each(?1) as j
         ), held as materialized (
             select e.*, w.kind, w.dedup_key,
@@ -89,6 +93,7 @@ async fn record(tx: &mut SqliteConnection, endings: &[Ending]) -> sqlx::Result<V
             progress = coalesce(p.progress, work_items.progress),
             result = p.result,
             error = coalesce(p.error, work_items.error),
+            log_tail = p.log_tail,
             ended_as = p.ended_as,
             lease_expires_at = null,
             updated_at = ",

@@ -10,7 +10,7 @@ use crate::{Count, Filter, ItemId, Json, Status, WorkItem};
 macro_rules! columns {
     () => {
         "id, kind, payload, dedup_key, scope, priority, run_at, status, attempt, stalls, failures, interruptions, \
-         progress, result, error, reason, host, handler_digest, lease_expires_at, cancel_requested_at, created_at, \
+         progress, result, error, log_tail, reason, host, handler_digest, lease_expires_at, cancel_requested_at, created_at, \
          updated_at, started_at, finished_at"
     };
 }
@@ -37,6 +37,7 @@ pub(super) fn item(row: &SqliteRow) -> sqlx::Result<WorkItem> {
         progress: json("progress")?,
         result: json("result")?,
         error: row.try_get("error")?,
+        log_tail: row.try_get("log_tail")?,
         reason: row.try_get("reason")?,
         host: row.try_get("host")?,
         handler_digest: row.try_get("handler_digest")?,
