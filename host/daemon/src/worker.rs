@@ -105,8 +105,9 @@ impl Worker {
                 }
                 self.claim(slots).await
             };
-            // A pass that hangs may not hold up the next one for ever; a claim older than this is useless.
-            let limit = self.settings.lease / 4;
+            // A pass that hangs may not hold up the next one for ever. A claim older than this is useless: its attempts would
+            // stop themselves at once.
+            let limit = self.settings.lease / 2;
             let passed = timeout(limit, pass)
                 .await
                 .unwrap_or_else(|_| Err(QueueError::Unavailable { reason: format!("no answer within {limit:?}") }));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
-use crate::Cron;
+use crate::{Cron, Json, NewItem};
 
 /// When a periodic kind runs again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,38 @@ impl Schedule {
         match cron.next_after(since) {
             Some(slot) if slot <= history.now => Verdict::Due,
             _ => Verdict::Wait,
+        }
+    }
+}
+
+/// A kind that runs again by a schedule.
+#[derive(Clone, Debug)]
+pub struct Periodic {
+    /// The work kind.
+    pub kind: String,
+    /// The scope of its items, where the kind requires one. Each scope is a schedule of its own.
+    pub scope: Option<String>,
+    /// The payload of its items.
+    pub payload: Json,
+    /// When it runs again.
+    pub schedule: Schedule,
+}
+
+impl Periodic {
+    /// The dedup key of this schedule's items: the kind's name, and its scope where there is one.
+    pub fn key(&self) -> String {
+        match &self.scope {
+            None => self.kind.clone(),
+            Some(scope) => format!("{}/{}", self.kind, scope),
+        }
+    }
+
+    /// The item of one run.
+    pub(crate) fn item(&self) -> NewItem {
+        NewItem {
+            dedup_key: Some(self.key()),
+            scope: self.scope.clone(),
+            ..NewItem::new(self.kind.clone(), self.payload.clone())
         }
     }
 }

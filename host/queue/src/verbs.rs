@@ -8,8 +8,9 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::{
-    AttemptRecord, AuditEntry, AuditPage, Changes, Cursor, Deed, Fence, HostReport, HostSeen, ItemId, Json, NewToken,
-    Pausable, Paused, Result, Schedule, Status, Token, TokenId, WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, Beat, Changes, Claim, ClaimRequest, Count, Cursor, Deed, Enqueued, Fence,
+    Filter, Finish, HostReport, HostSeen, ItemId, NewItem, NewToken, Pausable, Paused, Periodic, Pulse, Recorded,
+    Recovered, Result, Token, TokenId, WorkItem,
 };
 
 /// A durable work queue. Every behaviour stated here holds on each store; the database's clock decides
@@ -135,234 +136,6 @@ pub trait Queue: Send + Sync + 'static {
     async fn counts(&self) -> Result<Vec<Count>>;
 }
 
-/// What a migration did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Migrated {
-    /// The names of the migrations that were applied now, in order.
-    pub applied: Vec<String>,
-    /// The schema version that the store has now.
-    pub version: i64,
-}
-
-/// The right to serve a store; given back when dropped.
-#[derive(Debug)]
-pub struct Serving {
-    /// Keeps the lock file of a SQLite store locked.
-    pub(crate) _lock: Option<std::fs::File>,
-}
-
-/// An item to enqueue.
-#[derive(Clone, Debug)]
-pub struct NewItem {
-    /// The work kind.
-    pub kind: String,
-    /// The payload.
-    pub payload: Json,
-    /// Coalesces with the queued item of this kind that has the same key.
-    pub dedup_key: Option<String>,
-    /// The serial key.
-    pub scope: Option<String>,
-    /// Not before this long from now.
-    pub delay: Duration,
-    /// Higher runs first.
-    pub priority: i32,
-}
-
-impl NewItem {
-    /// An item of this kind, due now, without key, scope or priority.
-    pub fn new(kind: impl Into<String>, payload: Json) -> Self {
-        NewItem { kind: kind.into(), payload, dedup_key: None, scope: None, delay: Duration::ZERO, priority: 0 }
-    }
-}
-
-/// What enqueueing an item did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "outcome", content = "id", rename_all = "lowercase")]
-pub enum Enqueued {
-    /// A new item.
-    Created(ItemId),
-    /// The queued item with the same kind and dedup key; it is unchanged.
-    Existing(ItemId),
-}
-
-impl Enqueued {
-    /// The item's id, new or not.
-    pub fn id(self) -> ItemId {
-        match self {
-            Enqueued::Created(id) | Enqueued::Existing(id) => id,
-        }
-    }
-
-    /// The item's id, if it is new.
-    pub fn created(self) -> Option<ItemId> {
-        match self {
-            Enqueued::Created(id) => Some(id),
-            Enqueued::Existing(_) => None,
-        }
-    }
-}
-
-/// What a host asks for when it claims.
-#[derive(Clone, Debug)]
-pub struct ClaimRequest {
-    /// The owner: host name and boot nonce.
-    pub host: String,
-    /// The kinds that this host can run now.
-    pub kinds: Vec<KindSlots>,
-    /// The scopes that this host serves; `None` is all. Items without a scope go to any host.
-    pub scopes: Option<Vec<String>>,
-    /// How many items at most.
-    pub limit: u32,
-    /// How long a claim lasts without a heartbeat.
-    pub lease: Duration,
-}
-
-/// A kind that a host can run, and how many more of it.
-#[derive(Clone, Debug)]
-pub struct KindSlots {
-    /// The work kind.
-    pub kind: String,
-    /// Free slots for it, at least 1.
-    pub slots: u32,
-    /// The digest of the component that will run it, recorded with the attempt.
-    pub handler_digest: String,
-}
-
-/// The exclusive right to run one item for one attempt. Not `Clone`: a claim is moved, never copied.
-/// A dropped claim is recovered when its lease expires.
-#[derive(Debug)]
-pub struct Claim {
-    /// The item as claimed: `running`, with this attempt's number.
-    pub item: WorkItem,
-}
-
-impl Claim {
-    /// What each write of this attempt must show.
-    pub fn fence(&self) -> Fence {
-        Fence { id: self.item.id, attempt: self.item.attempt }
-    }
-}
-
-/// One attempt's sign of life.
-#[derive(Clone, Debug)]
-pub struct Beat {
-    /// Whose.
-    pub fence: Fence,
-    /// The newest progress, if there is one that was not yet stored.
-    pub progress: Option<Json>,
-}
-
-/// What a heartbeat is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pulse {
-    /// The attempt holds its item; the lease is extended.
-    Alive,
-    /// The same, and somebody wants the item cancelled.
-    CancelRequested,
-    /// The attempt no longer holds the item. Nothing was written; nothing may be.
-    Lost,
-    /// Somebody else has the row locked. Nothing was written; the lease runs on. Beat again.
-    Busy,
-}
-
-/// How an attempt ended, to be recorded.
-#[derive(Clone, Debug)]
-pub struct Finish {
-    /// Whose.
-    pub fence: Fence,
-    /// What to record.
-    pub outcome: Outcome,
-    /// The newest progress, if there is one that was not yet stored.
-    pub progress: Option<Json>,
-    /// The end of what the attempt logged, for people.
-    pub log_tail: Option<String>,
-}
-
-impl Finish {
-    /// With no news of progress, and no log.
-    pub fn new(fence: Fence, outcome: Outcome) -> Finish {
-        Finish { fence, outcome, progress: None, log_tail: None }
-    }
-}
-
-/// What becomes of the item.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// Done, with the handler's summary. If a cancel was requested meanwhile the item ends cancelled, the
-    /// summary its partial result.
-    Succeeded(Option<Json>),
-    /// Failed for good, with the text for people.
-    Failed {
-        /// What went wrong.
-        error: String,
-    },
-    /// Ended because a cancel was requested, with the partial summary.
-    Cancelled(Option<Json>),
-    /// Handed back at a shutdown: no stall, no failure; an interruption. It keeps its place in line.
-    Released,
-    /// Failed, and to be tried again after a delay: the kind has opted in.
-    Retry {
-        /// What went wrong.
-        error: String,
-        /// How long to wait.
-        delay: Duration,
-    },
-}
-
-/// What a finish is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
-    /// It is recorded, now or by an earlier call whose answer was lost.
-    Recorded,
-    /// The attempt no longer holds the item; nothing was written.
-    Lost,
-    /// Somebody else has the row locked; nothing was written. Try again.
-    Busy,
-}
-
-/// An item whose lease ran out, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recovered {
-    /// The item.
-    pub id: ItemId,
-    /// Its status now: queued, failed or cancelled.
-    pub status: Status,
-    /// How many stalls it has now.
-    pub stalls: u32,
-}
-
-/// A kind that runs again by a schedule.
-#[derive(Clone, Debug)]
-pub struct Periodic {
-    /// The work kind.
-    pub kind: String,
-    /// The scope of its items, where the kind requires one. Each scope is a schedule of its own.
-    pub scope: Option<String>,
-    /// The payload of its items.
-    pub payload: Json,
-    /// When it runs again.
-    pub schedule: Schedule,
-}
-
-impl Periodic {
-    /// The dedup key of this schedule's items: the kind's name, and its scope where there is one.
-    pub fn key(&self) -> String {
-        match &self.scope {
-            None => self.kind.clone(),
-            Some(scope) => format!("{}/{}", self.kind, scope),
-        }
-    }
-
-    /// The item of one run.
-    pub(crate) fn item(&self) -> NewItem {
-        NewItem {
-            dedup_key: Some(self.key()),
-            scope: self.scope.clone(),
-            ..NewItem::new(self.kind.clone(), self.payload.clone())
-        }
-    }
-}
-
 /// What a cancel did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -377,38 +150,18 @@ pub enum CancelAnswer {
     Unknown,
 }
 
-/// Which items to list. Empty means all.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// Only these statuses.
-    pub statuses: Vec<Status>,
-    /// Only this kind.
-    pub kind: Option<String>,
-    /// Only this scope.
-    pub scope: Option<String>,
-    /// Only items older than this one: the last id of the page before.
-    pub before: Option<ItemId>,
-    /// How many at most; 0 means the default of 50.
-    pub limit: u32,
-}
-
-impl Filter {
-    /// How many items to answer, where a store answers `most` at most.
-    pub(crate) fn page(&self, most: u32) -> u32 {
-        match self.limit {
-            0 => 50.min(most),
-            limit => limit.min(most),
-        }
-    }
-}
-
-/// How many items of a kind have a status.
+/// What a migration did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Count {
-    /// The work kind.
-    pub kind: String,
-    /// The status.
-    pub status: Status,
-    /// How many.
-    pub count: u64,
+pub struct Migrated {
+    /// The names of the migrations that were applied now, in order.
+    pub applied: Vec<String>,
+    /// The schema version that the store has now.
+    pub version: i64,
+}
+
+/// The right to serve a store; given back when dropped.
+#[derive(Debug)]
+pub struct Serving {
+    /// Keeps the lock file of a SQLite store locked.
+    pub(crate) _lock: Option<std::fs::File>,
 }
