@@ -37,6 +37,9 @@ on_both_stores! {
         let passing = w.enqueue("fail", &["--payload", r#"{"message": "mail server is away"}"#]);
         let item = w.until_finished(passing).await;
         assert_eq!((item.status, item.attempt, item.failures, item.stalls), (Status::Failed, 3, 3, 0));
+        let shown: serde_json::Value = serde_json::from_str(&w.run_ok(&["show", &passing.to_string(), "--json"])).unwrap();
+        let outcomes: Vec<_> = shown["attempts"].as_array().unwrap().iter().map(|a| &a["outcome"]).collect();
+        assert_eq!(outcomes, ["failed", "retry", "retry"]);
         let permanent = w.enqueue("fail", &["--payload", r#"{"message": "no such mailbox", "permanent": true}"#]);
         let item = w.until_finished(permanent).await;
         assert_eq!((item.status, item.attempt, item.failures), (Status::Failed, 1, 1));
@@ -52,6 +55,10 @@ on_both_stores! {
         let error = item.error.unwrap();
         assert!(error.contains("the invoice has no lines"), "{error}");
         assert!(error.contains("panic.rs"), "the place is missing: {error}");
+        let log = item.log_tail.unwrap();
+        assert!(log.contains("stderr: the invoice has no lines"), "{log}");
+        let shown = w.run_ok(&["show", &id.to_string()]);
+        assert!(shown.contains("stderr: the invoice has no lines"), "{shown}");
         let next = w.enqueue("panic", &["--payload", r#"{"message": "again"}"#]);
         assert!(w.until_finished(next).await.error.unwrap().contains("again"));
         let other = w.enqueue("echo", &["--payload", r#"{"message": "hello"}"#]);

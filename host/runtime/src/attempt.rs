@@ -32,7 +32,7 @@ pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> En
                 Ok(wasi) => wasi,
                 Err(NotOpen { message, permanent }) => return Ended::Failed { message, permanent },
             };
-            let output = Output::new(job.id, job.kind.clone(), job.attempt, limits);
+            let output = Output::new(job.id, job.kind.clone(), job.attempt, limits, &control);
             let capabilities = capabilities(handler, &job, wasi, &control);
             let mut store = sandbox::store(&shared.engine, limits, handler.granted.memory_bytes, capabilities, &control, &output);
             let outcome = call(handler, &mut store, job).await;

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// The line between a worker and one running attempt: the wish to stop goes in, progress comes out.
+use crate::output::Tail;
+
+/// The line between a worker and one running attempt: the wish to stop goes in, progress and the end
+/// of the log come out.
 ///
 /// After [`end`](Control::end) the guest has no effect any more: no host call of it does anything, the
 /// progress stays as it is, and its code stops at the next epoch.
@@ -13,6 +16,7 @@ use tokio::sync::Notify;
 pub struct Control {
     stop: Mutex<Option<StopReason>>,
     progress: Mutex<Option<(u64, Arc<str>)>>,
+    log: Mutex<Tail>,
     ended: AtomicBool,
     over: Notify,
 }
@@ -69,6 +73,17 @@ impl Control {
     /// The newest progress snapshot (a JSON document) and its revision, from 1.
     pub fn progress(&self) -> Option<(u64, Arc<str>)> {
         locked(&self.progress).clone()
+    }
+
+    /// The end of what the attempt logged and printed until now, one line each with where it came from, for people:
+    /// `stderr: …`, `warn: …`. Whole once the attempt's sandbox is gone.
+    pub fn log_tail(&self) -> Option<String> {
+        locked(&self.log).text()
+    }
+
+    /// Adds a line to the end of the log, of which `limit` bytes stay.
+    pub(crate) fn log_line(&self, line: String, limit: usize) {
+        locked(&self.log).push(line, limit);
     }
 
     /// Waits until the attempt was ended.

@@ -28,7 +28,7 @@ pub(crate) async fn describe(
 ) -> Result<Vec<KindDescription>, LoadError> {
     let limits = &shared.limits;
     let control = Arc::new(Control::new());
-    let output = Output::new(0, "describe".into(), 0, limits);
+    let output = Output::new(0, "describe".into(), 0, limits, &control);
     let capabilities = Capabilities {
         sql: SqlContext::none(control.clone(), limits),
         retention: RetentionContext::none(control.clone()),

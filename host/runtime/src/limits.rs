@@ -52,6 +52,9 @@ pub struct Limits {
     pub lines_per_second: u32,
     /// Bytes of stderr that are kept for the text of a panic; 8 KiB.
     pub stderr_tail_bytes: usize,
+    /// Bytes of the end of its log that are kept with an attempt; 15 KiB, within what the queue's store takes. Also
+    /// lines that were dropped by the rate.
+    pub log_tail_bytes: usize,
     /// Bytes of a failure's text; 16 KiB. People read it; the rest is cut off.
     pub error_bytes: usize,
     /// Bytes of a result; 1 MiB. It is kept in the queue's store. A larger one fails the attempt.
@@ -94,6 +97,7 @@ impl Default for Limits {
             line_bytes: 8 << 10,
             lines_per_second: 200,
             stderr_tail_bytes: 8 << 10,
+            log_tail_bytes: 15 << 10,
             error_bytes: 16 << 10,
             result_bytes: 1 << 20,
             progress_bytes: 256 << 10,

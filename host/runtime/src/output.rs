@@ -1,6 +1,7 @@
 //! What a guest prints and logs, as structured events, bounded in size and rate.
 
 mod printer;
+mod tail;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,9 @@ use std::time::{Duration, Instant};
 use tracing::Level;
 
 pub(crate) use printer::Printer;
+pub(crate) use tail::Tail;
 
+use crate::control::Control;
 use crate::limits::Limits;
 use crate::text;
 
@@ -37,14 +40,16 @@ pub(crate) struct Output {
     kind: String,
     attempt: u32,
     line_bytes: usize,
-    tail_bytes: usize,
+    stderr_tail_bytes: usize,
+    log_tail_bytes: usize,
+    control: Arc<Control>,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
     stdout: Line,
     stderr: Line,
-    tail: VecDeque<u8>,
+    stderr_tail: VecDeque<u8>,
     rate: Rate,
 }
 
@@ -65,20 +70,22 @@ struct Rate {
 
 impl Output {
     /// The output of an attempt; item 0 stands for `describe`.
-    pub(crate) fn new(item: u64, kind: String, attempt: u32, limits: &Limits) -> Arc<Self> {
+    pub(crate) fn new(item: u64, kind: String, attempt: u32, limits: &Limits, control: &Arc<Control>) -> Arc<Self> {
         let rate = Rate {
             per_second: limits.lines_per_second,
             left: limits.lines_per_second,
             since: Instant::now(),
             dropped: 0,
         };
-        let inner = Inner { stdout: Line::default(), stderr: Line::default(), tail: VecDeque::new(), rate };
+        let inner = Inner { stdout: Line::default(), stderr: Line::default(), stderr_tail: VecDeque::new(), rate };
         Arc::new(Output {
             item,
             kind,
             attempt,
             line_bytes: limits.line_bytes,
-            tail_bytes: limits.stderr_tail_bytes,
+            stderr_tail_bytes: limits.stderr_tail_bytes,
+            log_tail_bytes: limits.log_tail_bytes,
+            control: control.clone(),
             inner: Mutex::new(inner),
         })
     }
@@ -91,7 +98,7 @@ impl Output {
     /// The end of what was printed on stderr: a panic's own text stands nowhere else.
     pub(crate) fn stderr_tail(&self) -> String {
         let mut inner = self.locked();
-        String::from_utf8_lossy(inner.tail.make_contiguous()).into_owned()
+        String::from_utf8_lossy(inner.stderr_tail.make_contiguous()).into_owned()
     }
 
     /// One line of the log.
@@ -103,10 +110,10 @@ impl Output {
     fn print(&self, stream: Stream, bytes: &[u8]) {
         let inner = &mut *self.locked();
         if stream == Stream::Stderr {
-            let kept = &bytes[bytes.len().saturating_sub(self.tail_bytes)..];
-            inner.tail.extend(kept);
-            let excess = inner.tail.len().saturating_sub(self.tail_bytes);
-            inner.tail.drain(..excess);
+            let kept = &bytes[bytes.len().saturating_sub(self.stderr_tail_bytes)..];
+            inner.stderr_tail.extend(kept);
+            let excess = inner.stderr_tail.len().saturating_sub(self.stderr_tail_bytes);
+            inner.stderr_tail.drain(..excess);
         }
         let line = if stream == Stream::Stderr { &mut inner.stderr } else { &mut inner.stdout };
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -131,6 +138,10 @@ impl Output {
     }
 
     fn emit(&self, rate: &mut Rate, stream: Stream, level: Level, line: String) {
+        let line = text::harmless_line(&line);
+        // What is too much for the host's log may still be what the attempt said last.
+        let origin = if stream == Stream::Log { level.as_str().to_lowercase() } else { stream.as_str().to_owned() };
+        self.control.log_line(format!("{origin}: {line}"), self.log_tail_bytes);
         if rate.since.elapsed() >= Duration::from_secs(1) {
             self.tell_dropped(rate);
             rate.left = rate.per_second;
@@ -141,7 +152,7 @@ impl Output {
             return;
         }
         rate.left -= 1;
-        self.event(stream.as_str(), level, &text::harmless_line(&line));
+        self.event(stream.as_str(), level, &line);
     }
 
     fn tell_dropped(&self, rate: &mut Rate) {

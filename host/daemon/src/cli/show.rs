@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use comfy_table::{ContentArrangement, Table, presets};
-use workhost_queue::{CancelAnswer, Filter, ItemId, Status, WorkItem};
+use serde::Serialize;
+use workhost_queue::{AttemptRecord, CancelAnswer, Filter, ItemId, Status, WorkItem};
 
 use super::output;
 use crate::config::Config;
@@ -85,12 +86,23 @@ pub(super) async fn list(config: &Config, args: ListArgs) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// An item as `show --json` tells it.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    item: WorkItem,
+    /// Those that ended otherwise than succeeded, newest first.
+    attempts: Vec<AttemptRecord>,
+}
+
 pub(super) async fn show(config: &Config, args: ShowArgs) -> anyhow::Result<ExitCode> {
-    let Some(item) = super::store(config).await?.get(ItemId(args.id)).await? else {
-        bail!("no work item {} in {}", args.id, config.store.url);
+    let (store, id) = (super::store(config).await?, ItemId(args.id));
+    let Some(item) = store.get(id).await? else {
+        bail!("no work item {id} in {}", config.store.url);
     };
+    let attempts = store.attempts(id).await?;
     if args.json {
-        output::line(serde_json::to_string(&item)?)?;
+        output::line(serde_json::to_string(&Shown { item, attempts })?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new();
@@ -124,6 +136,16 @@ pub(super) async fn show(config: &Config, args: ShowArgs) -> anyhow::Result<Exit
     row("lease until", item.lease_expires_at.map(time));
     row("cancel requested", item.cancel_requested_at.map(time));
     row("finished", item.finished_at.map(time));
+    row("log", item.log_tail.clone());
+    for attempt in attempts.iter().filter(|record| record.attempt != item.attempt) {
+        let AttemptRecord { outcome, ended_at, host, error, .. } = attempt;
+        let error = error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+        row(
+            &format!("attempt {}", attempt.attempt),
+            Some(format!("{outcome} at {} on {host}{error}", time(*ended_at))),
+        );
+        row("its log", attempt.log_tail.clone());
+    }
     output::line(table)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -45,7 +45,11 @@ pub(super) async fn run(context: &Context, claim: Claim, kind: &Kind, sent: Inst
         }
         let retry = RetryPolicy::of(&kind.settings).delay(claim.item.failures, rand::random());
         let Some(outcome) = decide(cause, asked, retry) else { return };
-        let finish = Finish { fence, outcome: outcome.clone(), progress: registration.unstored_progress() };
+        let finish = Finish {
+            progress: registration.unstored_progress(),
+            log_tail: control.log_tail(),
+            ..Finish::new(fence, outcome.clone())
+        };
         record(context, finish, &mut vital, &outcome).await;
     }
     .instrument(span)

@@ -29,11 +29,15 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
+fn output(limits: &Limits, control: &Arc<Control>) -> Arc<Output> {
+    Output::new(7, "report".into(), 2, limits, control)
+}
+
 /// The events of an attempt's output, one per line, without their time.
 fn events(limits: &Limits, guest: impl FnOnce(&Arc<Output>)) -> Vec<String> {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
-    tracing::subscriber::with_default(subscriber, || guest(&Output::new(7, "report".into(), 2, limits)));
+    tracing::subscriber::with_default(subscriber, || guest(&output(limits, &Arc::default())));
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     text.lines().map(|line| line.trim().to_owned()).collect()
 }
@@ -87,7 +91,7 @@ fn a_line_of_the_log_has_its_level_and_stays_one_line() {
 
 #[test]
 fn the_end_of_stderr_is_kept() {
-    let output = Output::new(7, "report".into(), 2, &Limits { stderr_tail_bytes: 8, ..Limits::default() });
+    let output = output(&Limits { stderr_tail_bytes: 8, ..Limits::default() }, &Arc::default());
     output.print(Stream::Stderr, b"0123");
     output.print(Stream::Stdout, b"other");
     assert_eq!(output.stderr_tail(), "0123");
@@ -95,4 +99,15 @@ fn the_end_of_stderr_is_kept() {
     assert_eq!(output.stderr_tail(), "23456789");
     output.print(Stream::Stderr, b"a long line, longer than all");
     assert_eq!(output.stderr_tail(), "than all");
+}
+
+#[test]
+fn the_end_of_all_streams_stays_with_the_attempt_also_what_was_dropped() {
+    let (limits, control) = (Limits { lines_per_second: 1, ..Limits::default() }, Arc::default());
+    let output = output(&limits, &control);
+    output.print(Stream::Stdout, b"one\n");
+    output.log(Level::WARN, "two\x1b".into());
+    output.print(Stream::Stderr, b"three");
+    drop(output);
+    assert_eq!(control.log_tail().unwrap(), "stdout: one\nwarn: two\\u{1b}\nstderr: three");
 }
