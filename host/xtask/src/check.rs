@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::process::{AlreadyTold, cargo, run as run_program, say};
 use crate::workspace::Workspace;
-use crate::{architecture, migrations};
+use crate::{architecture, migrations, mutants};
 
 /// Check format, lints, docs, the migrations and the architecture rules
 ///
@@ -31,13 +31,16 @@ enum Check {
     Architecture,
     /// Each migration is on both stores, in its place in the order, and has its line in the changelog
     Migrations,
+    /// Whatever `cargo mutants` leaves out has its reason
+    Mutants,
     /// clippy is content with every crate and target, the handlers' and guests' included
     Lints,
     /// The documentation builds without a warning
     Docs,
 }
 
-const ALL: [Check; 5] = [Check::Format, Check::Architecture, Check::Migrations, Check::Lints, Check::Docs];
+const ALL: [Check; 6] =
+    [Check::Format, Check::Architecture, Check::Migrations, Check::Mutants, Check::Lints, Check::Docs];
 
 /// Runs the command.
 ///
@@ -87,6 +90,7 @@ impl Check {
                 run_program(cargo(&["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings"))
             }
             Self::Architecture => none(&architecture::violations(workspace)?, "places break the architecture's rules"),
+            Self::Mutants => none(&mutants::findings(workspace)?, "mutants are left out without a reason"),
             Self::Migrations => none(&migrations::findings(&workspace.root())?, "things are wrong with the migrations"),
         }
     }

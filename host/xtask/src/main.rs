@@ -19,6 +19,7 @@ mod handlers;
 mod hooks;
 mod libtest;
 mod migrations;
+mod mutants;
 mod postgres;
 mod process;
 mod schema;
