@@ -110,9 +110,14 @@ impl Workshop {
 
     /// Runs the program, which must fail with status 1, and answers all it said.
     pub(crate) fn run_refused(&self, arguments: &[&str]) -> String {
+        self.run_to(1, arguments)
+    }
+
+    /// Runs the program, which must end with this status, and answers all it said.
+    pub(crate) fn run_to(&self, status: i32, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
         assert!(!said.contains("panicked"), "{said}");
         said
     }

@@ -7,6 +7,7 @@ use crate::harness::*;
 on_both_stores! {
     async fn a_payload_that_is_no_json_or_does_not_fit_its_kind_is_refused_and_nothing_is_queued(w: Workshop) {
         w.configure(&(guest("echo", "") + &guest("slow", "scope = \"required\"")));
+        w.queue().await.migrate().await.unwrap();
         for (payload, named) in [
             ("{", "not JSON"),
             ("", "not JSON"),
@@ -28,6 +29,7 @@ on_both_stores! {
 
     async fn an_unknown_id_is_told(w: Workshop) {
         w.configure(&guest("echo", ""));
+        w.queue().await.migrate().await.unwrap();
         assert!(w.run_refused(&["show", "42"]).contains("no work item 42"));
         assert!(w.run_refused(&["cancel", "42"]).contains("no work item 42"));
     }

@@ -11,3 +11,4 @@ mod handlers;
 mod input;
 mod registry;
 mod serving;
+mod validate;

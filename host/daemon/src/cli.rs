@@ -1,6 +1,7 @@
 //! The command line.
 
 mod enqueue;
+mod inspect;
 mod logging;
 mod output;
 mod show;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use workhost_queue::{Queue, connect};
+use workhost_queue::{ConnectOptions, Queue, connect};
 
 use crate::config::{self, Config};
 use crate::finding::Findings;
@@ -40,8 +41,9 @@ enum Command {
     #[command(after_help = "Example:\n  workhost serve --config workhost.toml")]
     Serve,
     /// Check configuration and registry as `serve` does, and start nothing
-    #[command(after_help = "Exit status: 0 valid, 1 findings, 2 could not check.")]
     Validate(validate::Args),
+    /// Say what a component is: its kinds, its imports, and the grants that it needs
+    Inspect(inspect::Args),
     /// Put a work item into the queue
     Enqueue(enqueue::Args),
     /// List work items, newest first
@@ -67,6 +69,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let command = match cli.command {
         Command::Validate(args) => return validate::run(&cli.config, &args),
+        Command::Inspect(args) => return inspect::run(&args),
         command => command,
     };
     let config = config::load(&cli.config)?;
@@ -76,7 +79,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::List(args) => block_on(show::list(&config, args))?,
         Command::Show(args) => return block_on(show::show(&config, args)),
         Command::Cancel(args) => return block_on(show::cancel(&config, args)),
-        Command::Validate(_) => unreachable!("handled above"),
+        Command::Validate(_) | Command::Inspect(_) => unreachable!("handled above"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -95,9 +98,10 @@ fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
     runtime.context("cannot start the threads")?.block_on(future)
 }
 
-/// The store of this configuration, at this build's schema.
-async fn store(config: &Config) -> anyhow::Result<Arc<dyn Queue>> {
-    let queue = connect(&config.source.resolve_url(&config.store.url), config.store.options()).await?;
+/// The store of this configuration, at this build's schema. One that is not there is made if `create` says so.
+async fn store(config: &Config, create: bool) -> anyhow::Result<Arc<dyn Queue>> {
+    let options = ConnectOptions { create, ..config.store.options() };
+    let queue = connect(&config.source.resolve_url(&config.store.url), options).await?;
     queue.migrate().await?;
     Ok(queue)
 }

@@ -2,7 +2,7 @@
 
 mod load;
 mod place;
-mod schedule;
+pub(crate) mod schedule;
 mod values;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 mod check;
 mod grants;
 mod schema;
+mod stranded;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,12 +11,17 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use workhost_queue::{Json, Periodic};
-use workhost_runtime::{Handler, LoadError, Retention, Runtime};
+use workhost_runtime::{Handler, KindDescription, LoadError, Retention, Runtime};
 
-use crate::config::{Config, KindSettings, ScopeRule};
-use crate::finding::{Finding, Findings};
+use crate::config::{Config, HandlerSettings, KindSettings, ScopeRule};
+use crate::finding::{Finding, Findings, Severity};
+use check::Described;
 
 pub use schema::PayloadSchema;
+pub use stranded::stranded;
+
+/// The payload types by kind.
+pub type PayloadSchemas = BTreeMap<String, PayloadSchema>;
 
 /// Every declared kind with the one handler that runs it.
 pub struct Registry {
@@ -35,100 +41,60 @@ pub struct Kind {
     pub handler: Handler,
 }
 
-/// A component that could be loaded, and which `[[handlers]]` entry it came from.
-struct Loaded {
-    index: usize,
-    component: PathBuf,
-    handler: Handler,
-}
-
 impl Registry {
-    /// Loads every component and checks the whole.
+    /// Loads every component and checks the whole. Answers the registry, and what it has to warn of.
     ///
     /// # Errors
-    /// Everything that is wrong, at once.
-    pub async fn load(config: &Config, runtime: &Runtime, retention: Arc<dyn Retention>) -> Result<Registry, Findings> {
-        let (databases, mut findings) = grants::connect_databases(config).await;
+    /// Everything that is wrong, at once, warnings too.
+    pub async fn load(
+        config: &Config,
+        runtime: &Runtime,
+        retention: Arc<dyn Retention>,
+    ) -> Result<(Registry, Vec<Finding>), Findings> {
+        let (databases, findings) = grants::connect_databases(config).await;
         // Without its database a handler would only be told wrong things of its grants.
-        let complete = config
-            .handlers
-            .iter()
-            .enumerate()
-            .filter(|(_, settings)| settings.sql.values().all(|grant| databases.contains_key(&grant.database)));
-        let loads = complete.map(|(index, settings)| {
-            let component = config.source.resolve(&settings.component);
+        let complete =
+            |settings: &HandlerSettings| settings.sql.values().all(|grant| databases.contains_key(&grant.database));
+        let load = async |component: PathBuf, settings: &HandlerSettings| {
             let grants = grants::grants(settings, config, &databases, &retention);
-            async move { (index, runtime.load(&component, grants).await, component) }
-        });
-        let mut loaded = Vec::new();
-        for (index, result, component) in join_all(loads).await {
-            match result {
-                Ok(handler) => loaded.push(Loaded { index, component, handler }),
-                Err(error) => findings.push(load_finding(config, index, &error)),
-            }
-        }
-        Registry::join(config, loaded, findings)
-    }
-
-    /// Loads every component for what it says of its kinds, without grants or databases: enough to check
-    /// payloads, not to run them.
-    ///
-    /// # Errors
-    /// As [`Registry::load`].
-    pub async fn describe(config: &Config, runtime: &Runtime) -> Result<BTreeMap<String, PayloadSchema>, Findings> {
-        let loads = config.handlers.iter().enumerate().map(|(index, settings)| {
-            let component = config.source.resolve(&settings.component);
-            async move { (index, runtime.describe(&component).await) }
-        });
-        let mut findings = Vec::new();
-        let mut schemas = BTreeMap::new();
-        for (index, result) in join_all(loads).await {
-            match result {
-                Ok(kinds) => {
-                    for kind in kinds {
-                        if let Some(schema) =
-                            compile_schema(config, index, &kind.kind, &kind.payload_schema, &mut findings)
-                        {
-                            schemas.insert(kind.kind, schema);
-                        }
-                    }
-                }
-                Err(error) => findings.push(load_finding(config, index, &error)),
-            }
-        }
-        if findings.is_empty() { Ok(schemas) } else { Err(Findings(findings)) }
-    }
-
-    fn join(config: &Config, loaded: Vec<Loaded>, mut findings: Vec<Finding>) -> Result<Registry, Findings> {
-        let described: Vec<check::Described> = loaded
+            runtime.load(&component, grants).await
+        };
+        let (loaded, failed) = each(config, complete, load).await;
+        let described: Vec<Described> = loaded
             .iter()
-            .map(|loaded| check::Described {
-                index: loaded.index,
-                component: loaded.component.clone(),
-                kinds: loaded.handler.kinds().iter().map(|kind| kind.kind.clone()).collect(),
+            .map(|(index, component, handler)| Described {
+                index: *index,
+                component: component.clone(),
+                examined: handler.examined().clone(),
             })
             .collect();
-        let incomplete = loaded.len() < config.handlers.len();
-        findings.extend(check::coverage(config, &described, incomplete));
+        let (mut schemas, found) = check::join(config, &described);
+        let findings = [findings, failed, found].concat();
+        if findings.iter().any(|finding| finding.severity != Severity::Warning) {
+            return Err(Findings(findings));
+        }
         let mut kinds = BTreeMap::new();
-        for Loaded { index, handler, .. } in loaded {
-            for description in handler.kinds() {
-                let name = &description.kind;
-                let Some(schema) = compile_schema(config, index, name, &description.payload_schema, &mut findings)
-                else {
-                    continue;
-                };
-                let Some(settings) = config.kinds.get(name).cloned() else { continue };
-                findings.extend(check::periodic_payload(config, name, &settings, &schema));
-                let kind = Kind { name: name.clone(), settings, schema, handler: handler.clone() };
+        for (_, _, handler) in loaded {
+            for KindDescription { kind: name, .. } in &handler.examined().kinds {
+                let (Some(settings), Some(schema)) = (config.kinds.get(name), schemas.remove(name)) else { continue };
+                let kind = Kind { name: name.clone(), settings: settings.clone(), schema, handler: handler.clone() };
                 kinds.insert(name.clone(), Arc::new(kind));
             }
         }
-        if !findings.is_empty() {
-            return Err(Findings(findings));
-        }
         let periodics = kinds.values().flat_map(|kind| kind.periodics()).collect();
-        Ok(Registry { kinds, periodics })
+        Ok((Registry { kinds, periodics }, findings))
+    }
+
+    /// Checks the whole as far as it can be done without databases: what is wrong, and what to warn of.
+    pub async fn examine(config: &Config, runtime: &Runtime) -> (PayloadSchemas, Vec<Finding>) {
+        let examine = async |component: PathBuf, settings: &HandlerSettings| {
+            runtime.examine(&component, &grants::outline(settings, config)).await
+        };
+        let (examined, failed) = each(config, |_| true, examine).await;
+        let described: Vec<Described> =
+            examined.into_iter().map(|(index, component, examined)| Described { index, component, examined }).collect();
+        let (schemas, found) = check::join(config, &described);
+        (schemas, [failed, found].concat())
     }
 
     /// The kind of this name.
@@ -161,26 +127,34 @@ impl Kind {
     }
 }
 
-fn compile_schema(
+/// Does the same with each component for which there is all it needs, side by side.
+async fn each<T>(
     config: &Config,
-    index: usize,
-    kind: &str,
-    schema: &serde_json::Value,
-    findings: &mut Vec<Finding>,
-) -> Option<PayloadSchema> {
-    match PayloadSchema::compile(schema) {
-        Ok(schema) => Some(schema),
-        Err(reason) => {
-            let problem =
-                format!("the payload schema that the component gives for kind `{kind}` is no JSON Schema: {reason}");
-            findings.push(component_finding(config, index, "schema-invalid", problem, None));
-            None
+    complete: impl Fn(&HandlerSettings) -> bool,
+    with: impl AsyncFn(PathBuf, &HandlerSettings) -> Result<T, LoadError>,
+) -> (Vec<(usize, PathBuf, T)>, Vec<Finding>) {
+    let handlers = config.handlers.iter().enumerate().filter(|(_, settings)| complete(settings));
+    let results = handlers.map(|(index, settings)| {
+        let component = config.source.resolve(&settings.component);
+        let result = with(component.clone(), settings);
+        async move { (index, component, result.await) }
+    });
+    let (mut done, mut findings) = (Vec::new(), Vec::new());
+    for (index, component, result) in join_all(results).await {
+        match result {
+            Ok(one) => done.push((index, component, one)),
+            Err(error) => findings.push(load_finding(config, index, &error)),
         }
     }
+    (done, findings)
 }
 
 fn load_finding(config: &Config, index: usize, error: &LoadError) -> Finding {
-    component_finding(config, index, error.code(), error.to_string(), error.hint())
+    let finding = component_finding(config, index, error.code(), error.to_string(), error.hint());
+    match error {
+        LoadError::DatabaseUnavailable { .. } => finding.with(Severity::Unchecked),
+        _ => finding,
+    }
 }
 
 fn component_finding(

@@ -45,7 +45,10 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
     let limits = Limits::default();
     let runtime = Runtime::new(Limits { attempts: limits.attempts.max(config.worker.slots), ..limits })?;
-    let registry = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone()))).await?;
+    let (registry, warnings) = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone()))).await?;
+    for warning in warnings {
+        warn!("{warning}");
+    }
     let kinds: Vec<&str> = registry.kinds().map(|kind| kind.name.as_str()).collect();
     info!(?kinds, "the registry is valid");
     warn_of_unknown_kinds(&*queue, &registry).await?;

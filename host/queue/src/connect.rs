@@ -23,6 +23,8 @@ pub struct ConnectOptions {
     pub application_name: String,
     /// What stands between this process and PostgreSQL; nothing.
     pub pooler: Pooler,
+    /// Whether a SQLite file that is missing is made; yes. Who only wants to look is told that there is no store.
+    pub create: bool,
 }
 
 /// A connection pooler in front of PostgreSQL.
@@ -46,12 +48,13 @@ impl Default for ConnectOptions {
             migration_wait: Duration::from_secs(30),
             application_name: "workhost".to_owned(),
             pooler: Pooler::None,
+            create: true,
         }
     }
 }
 
 /// Opens the store at `url`: `postgres://…`, or `sqlite://` and the path of a file, which is created if it
-/// is missing. The schema is left alone; that is [`Queue::migrate`].
+/// is missing and [`create`](ConnectOptions::create) says so. The schema is left alone; that is [`Queue::migrate`].
 ///
 /// Answers [`Invalid`](QueueError::Invalid) for a URL it cannot read, [`Unavailable`](QueueError::Unavailable)
 /// or [`Unusable`](QueueError::Unusable) for a store that does not answer or does not fit. No error

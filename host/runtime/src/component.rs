@@ -15,6 +15,10 @@ pub(crate) struct Compiled {
     pub(crate) component: Component,
     /// `sha256:` and 64 hexadecimal digits.
     pub(crate) digest: String,
+    /// The file's size.
+    pub(crate) bytes: usize,
+    /// The version of the contract that it was built against.
+    pub(crate) contract: String,
 }
 
 /// Reads and compiles a component. Blocks, for seconds if it is large.
@@ -23,12 +27,12 @@ pub(crate) fn compile(engine: &Engine, path: &Path, limit: u64) -> Result<Compil
     let digest = format!("sha256:{}", hex::encode(Sha256::digest(&bytes)));
     let component = Component::from_binary(engine, &bytes)
         .map_err(|reason| LoadError::Invalid { path: path.to_owned(), reason: format!("{reason:#}") })?;
-    must_be_a_handler(engine, &component)?;
-    Ok(Compiled { component, digest })
+    let contract = contract(engine, &component)?;
+    Ok(Compiled { component, digest, bytes: bytes.len(), contract })
 }
 
-/// Whether it exports the contract's `handler`, in a version that fits.
-fn must_be_a_handler(engine: &Engine, component: &Component) -> Result<(), LoadError> {
+/// The version in which it exports the contract's `handler`; one that does not fit is an error.
+fn contract(engine: &Engine, component: &Component) -> Result<String, LoadError> {
     let kind = component.component_type();
     let exports: Vec<&str> = kind.exports(engine).map(|(name, _)| name).collect();
     let handler =
@@ -39,7 +43,7 @@ fn must_be_a_handler(engine: &Engine, component: &Component) -> Result<(), LoadE
         return Err(LoadError::OtherVersion { needs: other.compatible_version(), offers: "0.1".into() });
     }
     match handler {
-        Some(_) => Ok(()),
+        Some(handler) => Ok(handler.version.unwrap_or_default().to_owned()),
         None if exports.is_empty() => Err(LoadError::NotAHandler { exports: "it exports nothing".into() }),
         None => {
             let some: Vec<_> = exports.iter().take(5).map(|name| format!("`{name}`")).collect();

@@ -83,7 +83,7 @@ fn check(described: Vec<handler::KindDescription>, most: usize) -> Result<Vec<Ki
             ));
         }
         if kinds.iter().any(|other| other.kind == kind.kind) {
-            return nonsense(format!("kind `{shown}` is named twice"));
+            return Err(LoadError::DescribedTwice { kind: shown });
         }
         let payload_schema = match serde_json::from_str(&kind.payload_schema) {
             Ok(schema @ (serde_json::Value::Object(_) | serde_json::Value::Bool(_))) => schema,
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused_in_words() {
         assert_eq!(refused(vec![]), "describe: it names no kind");
-        assert_eq!(refused(vec![kind("a", "{}"), kind("a", "{}")]), "describe: kind `a` is named twice");
+        assert_eq!(refused(vec![kind("a", "{}"), kind("a", "{}")]), "the component describes kind `a` twice");
         assert!(refused(vec![kind("a b", "{}")]).contains("`a b` is no kind's name"));
         assert!(refused(vec![kind("", "{}")]).contains("is no kind's name"));
         assert!(refused(vec![kind("a\u{1b}", "{}")]).contains("`a\\u{1b}` is no kind's name"));

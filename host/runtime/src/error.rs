@@ -147,6 +147,12 @@ pub enum LoadError {
         /// The most that there is, in words.
         limit: String,
     },
+    /// `describe` names one kind twice.
+    #[error("the component describes kind `{kind}` twice")]
+    DescribedTwice {
+        /// The kind.
+        kind: String,
+    },
     /// `describe` did not answer, or what it answered makes no sense.
     #[error("describe: {reason}")]
     Describe {
@@ -187,6 +193,7 @@ impl LoadError {
             LoadError::DatabaseUnavailable { .. } => "database-unreachable",
             LoadError::Folder { .. } => "folder-refused",
             LoadError::Memory { .. } => "memory-too-large",
+            LoadError::DescribedTwice { .. } => "kind-described-twice",
             LoadError::Describe { .. } => "describe-failed",
         }
     }
@@ -202,6 +209,7 @@ impl LoadError {
             LoadError::ImportsRefused { imports } => refused_hint(imports),
             LoadError::TypeMismatch { .. } => "build it against the contract in `wit/` of this version of workhost".into(),
             LoadError::Describe { .. } => "`describe` answers constants, within seconds and without any capability".into(),
+            LoadError::DescribedTwice { .. } => "name each kind once; a kind has one payload type".into(),
             LoadError::DatabaseUnavailable { .. } => "start the database, or correct its URL".into(),
             LoadError::Unreadable { .. }
             | LoadError::NotAFile { .. }

@@ -10,7 +10,7 @@ use crate::capability::retention::RetentionGrant;
 use crate::capability::sql::Statement;
 use crate::control::Control;
 use crate::ended::Ended;
-use crate::imports::Import;
+use crate::examined::Examined;
 use crate::job::Job;
 use crate::runtime::Runtime;
 use crate::sandbox::State;
@@ -26,10 +26,7 @@ pub(crate) struct Loaded {
     pub(crate) runtime: Runtime,
     pub(crate) pre: SandboxPre<State>,
     pub(crate) granted: Granted,
-    pub(crate) digest: String,
-    pub(crate) kinds: Vec<KindDescription>,
-    pub(crate) imports: Vec<Import>,
-    pub(crate) unused: Vec<&'static str>,
+    pub(crate) examined: Examined,
 }
 
 /// Grants that were checked, ready for use by attempts.
@@ -53,24 +50,9 @@ pub struct KindDescription {
 }
 
 impl Handler {
-    /// `sha256:` and the digest of the very bytes that were compiled.
-    pub fn digest(&self) -> &str {
-        &self.0.digest
-    }
-
-    /// The kinds that it runs, each once, by name.
-    pub fn kinds(&self) -> &[KindDescription] {
-        &self.0.kinds
-    }
-
-    /// What it imports, in the component's order.
-    pub fn imports(&self) -> &[Import] {
-        &self.0.imports
-    }
-
-    /// The keys of grants that it has no import for: `sql`, `retention`, `dirs`.
-    pub fn unused_grants(&self) -> &[&'static str] {
-        &self.0.unused
+    /// What was learnt of the component when it was loaded.
+    pub fn examined(&self) -> &Examined {
+        &self.0.examined
     }
 
     /// Runs one attempt in a fresh sandbox.

@@ -4,7 +4,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::error::{LoadError, RefusedImport};
-use crate::grants::Grants;
+use crate::grants::Outline;
 
 /// The package of the contract with handlers.
 pub(crate) const CONTRACT: &str = "workhost:handler";
@@ -37,7 +37,7 @@ pub struct Import {
 pub(crate) struct InterfaceName<'a> {
     /// Package and interface: `workhost:handler/sql`.
     pub(crate) path: &'a str,
-    version: Option<&'a str>,
+    pub(crate) version: Option<&'a str>,
 }
 
 impl<'a> InterfaceName<'a> {
@@ -73,45 +73,34 @@ impl<'a> InterfaceName<'a> {
 }
 
 /// Sorts the imports of a component; refused ones are an error that lists them all.
-pub(crate) fn sort(engine: &Engine, component: &Component, grants: &Grants) -> Result<Vec<Import>, LoadError> {
-    sort_by(engine, component, |name| classify(name, grants))
+pub(crate) fn sort(engine: &Engine, component: &Component, grants: &Outline) -> Result<Vec<Import>, LoadError> {
+    let (imports, refused) = divide(engine, component, grants);
+    if refused.is_empty() { Ok(imports) } else { Err(LoadError::ImportsRefused { imports: refused }) }
 }
 
-/// The same as if everything were granted for which there is a grant: enough to ask for `describe`.
-pub(crate) fn sort_grantable(engine: &Engine, component: &Component) -> Result<Vec<Import>, LoadError> {
-    let nothing = Grants::default();
-    sort_by(engine, component, |name| match classify(name, &nothing) {
-        Err(Some(_)) => Ok(ImportClass::Granted),
-        class => class,
-    })
-}
-
-fn sort_by(
-    engine: &Engine,
-    component: &Component,
-    classify: impl Fn(&InterfaceName<'_>) -> Result<ImportClass, Option<&'static str>>,
-) -> Result<Vec<Import>, LoadError> {
+/// The imports that grants allow, and those that they do not.
+pub(crate) fn divide(engine: &Engine, component: &Component, grants: &Outline) -> (Vec<Import>, Vec<RefusedImport>) {
     let mut imports = Vec::new();
     let mut refused = Vec::new();
     for (name, _) in component.component_type().imports(engine) {
-        match classify(&InterfaceName::parse(name)) {
+        match classify(&InterfaceName::parse(name), grants) {
             Ok(class) => imports.push(Import { name: name.into(), class }),
             Err(grant) => refused.push(RefusedImport { name: name.into(), grant }),
         }
     }
-    if refused.is_empty() { Ok(imports) } else { Err(LoadError::ImportsRefused { imports: refused }) }
+    (imports, refused)
 }
 
 /// The class of an import, or the grant that it lacks, if there is one.
-fn classify(name: &InterfaceName<'_>, grants: &Grants) -> Result<ImportClass, Option<&'static str>> {
+fn classify(name: &InterfaceName<'_>, grants: &Outline) -> Result<ImportClass, Option<&'static str>> {
     let granted = |yes: bool, grant| {
         if yes { Ok(ImportClass::Granted) } else { Err(Some(grant)) }
     };
     if name.package() == CONTRACT {
         return match name.path {
             "workhost:handler/types" | "workhost:handler/work" | "workhost:handler/log" => Ok(ImportClass::Base),
-            "workhost:handler/sql" => granted(!grants.sql.is_empty(), "[handlers.sql.NAME]"),
-            "workhost:handler/retention" => granted(grants.retention.is_some(), "[handlers.retention]"),
+            "workhost:handler/sql" => granted(!grants.statements.is_empty(), "[handlers.sql.NAME]"),
+            "workhost:handler/retention" => granted(grants.retention, "[handlers.retention]"),
             _ => Err(None),
         };
     }
@@ -152,13 +141,13 @@ fn classify(name: &InterfaceName<'_>, grants: &Grants) -> Result<ImportClass, Op
 }
 
 /// The grants that a component with these imports cannot use, by their key in a handler's configuration.
-pub(crate) fn unused_grants(imports: &[Import], grants: &Grants) -> Vec<&'static str> {
+pub(crate) fn unused_grants(imports: &[Import], grants: &Outline) -> Vec<&'static str> {
     let imported = |path| imports.iter().any(|import| InterfaceName::parse(&import.name).path == path);
     let mut unused = Vec::new();
-    if !grants.sql.is_empty() && !imported("workhost:handler/sql") {
+    if !grants.statements.is_empty() && !imported("workhost:handler/sql") {
         unused.push("sql");
     }
-    if grants.retention.is_some() && !imported("workhost:handler/retention") {
+    if grants.retention && !imported("workhost:handler/retention") {
         unused.push("retention");
     }
     if !grants.dirs.is_empty() && !imported("wasi:filesystem/types") {

@@ -13,9 +13,10 @@ use crate::component::{self, Compiled};
 use crate::describe;
 use crate::engine;
 use crate::error::{LoadError, RuntimeError};
-use crate::grants::Grants;
-use crate::handler::{Granted, Handler, KindDescription, Loaded};
-use crate::imports::{self, Import};
+use crate::examined::{Examined, Inspection};
+use crate::grants::{Grants, Outline};
+use crate::handler::{Granted, Handler, Loaded};
+use crate::imports::{self, Import, ImportClass};
 use crate::limits::Limits;
 use crate::linker;
 use crate::sandbox::State;
@@ -48,35 +49,60 @@ impl Runtime {
     ///
     /// Compiles on a blocking thread; a large component takes seconds. Runs no guest code but `describe`.
     pub async fn load(&self, component: &Path, grants: Grants) -> Result<Handler, LoadError> {
-        let Shared { engine, limits, .. } = &*self.0;
-        let memory_bytes = memory(&grants, limits)?;
-        let compiled = self.compile(component).await?;
-        let imports = imports::sort(engine, &compiled.component, &grants)?;
-        let unused = imports::unused_grants(&imports, &grants);
-        let pre = prelink(engine, &compiled.component, &imports)?;
-        dirs::check(&grants.dirs)?;
+        let limits = &self.0.limits;
+        let outline = grants.outline();
+        let (examined, pre) = self.examined(component, &outline).await?;
         let sql = Arc::new(sql::prepare(grants.sql, limits).await?);
-        let kinds = describe::describe(&self.0, &pre, memory_bytes).await?;
+        let memory_bytes = memory(grants.memory_bytes, limits)?;
         let granted = Granted { sql, retention: grants.retention, dirs: grants.dirs, memory_bytes };
-        Ok(Handler(Arc::new(Loaded {
-            runtime: self.clone(),
-            pre,
-            granted,
-            digest: compiled.digest,
-            kinds,
-            imports,
-            unused,
-        })))
+        Ok(Handler(Arc::new(Loaded { runtime: self.clone(), pre, granted, examined })))
     }
 
-    /// Asks a component which kinds it runs, without granting or running anything else. Every import that
-    /// some grant could allow is there, and refuses.
-    pub async fn describe(&self, component: &Path) -> Result<Vec<KindDescription>, LoadError> {
+    /// Checks a component against its grants as [`load`](Runtime::load) does, as far as that needs no database:
+    /// statements are looked at and not prepared.
+    pub async fn examine(&self, component: &Path, grants: &Outline) -> Result<Examined, LoadError> {
+        Ok(self.examined(component, grants).await?.0)
+    }
+
+    async fn examined(&self, component: &Path, grants: &Outline) -> Result<(Examined, SandboxPre<State>), LoadError> {
+        let Shared { engine, limits, .. } = &*self.0;
+        let memory_bytes = memory(grants.memory_bytes, limits)?;
+        let compiled = self.compile(component).await?;
+        let imports = imports::sort(engine, &compiled.component, grants)?;
+        let unused_grants = imports::unused_grants(&imports, grants);
+        let pre = prelink(engine, &compiled.component, &imports)?;
+        dirs::check(&grants.dirs)?;
+        sql::check(&grants.statements)?;
+        let kinds = describe::describe(&self.0, &pre, memory_bytes).await?;
+        Ok((Examined { digest: compiled.digest, kinds, imports, unused_grants }, pre))
+    }
+
+    /// Looks at a component without granting it anything: what it imports, and which kinds it says that it runs.
+    pub async fn inspect(&self, component: &Path) -> Result<Inspection, LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
         let compiled = self.compile(component).await?;
-        let imports = imports::sort_grantable(engine, &compiled.component)?;
-        let pre = prelink(engine, &compiled.component, &imports)?;
-        describe::describe(&self.0, &pre, limits.memory_bytes).await
+        let (mut imports, refused) = imports::divide(engine, &compiled.component, &Outline::default());
+        let (grantable, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|import| import.grant.is_some());
+        let inert_or_base = imports.clone();
+        // For `describe`, whatever some grant could allow is there, and refuses.
+        imports
+            .extend(grantable.iter().map(|import| Import { name: import.name.clone(), class: ImportClass::Granted }));
+        let kinds = async {
+            if !refused.is_empty() {
+                return Err(LoadError::ImportsRefused { imports: refused.clone() });
+            }
+            let pre = prelink(engine, &compiled.component, &imports)?;
+            describe::describe(&self.0, &pre, limits.memory_bytes).await
+        };
+        Ok(Inspection {
+            digest: compiled.digest,
+            bytes: compiled.bytes,
+            contract: compiled.contract,
+            kinds: kinds.await,
+            imports: inert_or_base,
+            grantable,
+            refused,
+        })
     }
 
     /// Reads and compiles on a blocking thread.
@@ -96,8 +122,8 @@ impl Runtime {
 }
 
 /// The bytes of memory that an attempt gets.
-fn memory(grants: &Grants, limits: &Limits) -> Result<usize, LoadError> {
-    match grants.memory_bytes {
+fn memory(granted: Option<usize>, limits: &Limits) -> Result<usize, LoadError> {
+    match granted {
         None => Ok(limits.memory_bytes),
         Some(bytes) if bytes <= limits.max_memory_bytes => Ok(bytes),
         Some(bytes) => Err(LoadError::Memory { wanted: text::size(bytes), limit: text::size(limits.max_memory_bytes) }),

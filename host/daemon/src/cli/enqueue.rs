@@ -9,6 +9,7 @@ use workhost_runtime::{Limits, Runtime};
 
 use super::output;
 use crate::config::{Config, ScopeRule};
+use crate::finding::{Findings, Severity};
 use crate::registry::Registry;
 
 #[derive(clap::Args)]
@@ -57,7 +58,7 @@ pub(super) async fn run(config: &Config, args: Args) -> anyhow::Result<()> {
         priority: args.priority,
         ..NewItem::new(args.kind, Json::from(serde_json::Value::Null))
     };
-    let queue = super::store(config).await?;
+    let queue = super::store(config, true).await?;
     let enqueued = queue.enqueue(&[item]).await?;
     let enqueued = enqueued.first().context("the store answered nothing")?;
     match enqueued {
@@ -78,8 +79,12 @@ async fn check(config: &Config, args: &Args, payload: &Json) -> anyhow::Result<(
         bail!("kind `{}` requires a scope: add --scope SCOPE", args.kind);
     }
     let runtime = Runtime::new(Limits::default())?;
-    let schemas = Registry::describe(config, &runtime).await?;
+    let (schemas, findings) = Registry::examine(config, &runtime).await;
     let Some(schema) = schemas.get(&args.kind) else {
+        // It may be the kind of a component that could not be loaded.
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(findings).into());
+        }
         bail!("no component in {} runs kind `{}`: see `workhost validate`", config.source.file.display(), args.kind);
     };
     if let Err(violations) = schema.check(&payload.to_value()) {

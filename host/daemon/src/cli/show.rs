@@ -63,7 +63,7 @@ pub(super) async fn list(config: &Config, args: ListArgs) -> anyhow::Result<()> 
         before: args.before.map(ItemId),
         limit: args.limit,
     };
-    let items = super::store(config).await?.list(&filter).await?;
+    let items = super::store(config, false).await?.list(&filter).await?;
     if args.json {
         output::line(serde_json::to_string(&items)?)?;
         return Ok(());
@@ -96,7 +96,7 @@ struct Shown {
 }
 
 pub(super) async fn show(config: &Config, args: ShowArgs) -> anyhow::Result<ExitCode> {
-    let (store, id) = (super::store(config).await?, ItemId(args.id));
+    let (store, id) = (super::store(config, false).await?, ItemId(args.id));
     let Some(item) = store.get(id).await? else {
         bail!("no work item {id} in {}", config.store.url);
     };
@@ -152,7 +152,7 @@ pub(super) async fn show(config: &Config, args: ShowArgs) -> anyhow::Result<Exit
 
 pub(super) async fn cancel(config: &Config, args: CancelArgs) -> anyhow::Result<ExitCode> {
     let id = args.id;
-    let answer = super::store(config).await?.cancel(ItemId(id)).await?;
+    let answer = super::store(config, false).await?.cancel(ItemId(id)).await?;
     match answer {
         _ if args.json => output::line(serde_json::json!({ "id": id, "answer": answer }))?,
         CancelAnswer::Cancelled => output::line(format_args!("work item {id} is cancelled"))?,

@@ -6,18 +6,36 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use clap::ValueEnum;
+use workhost_queue::{ConnectOptions, connect};
 use workhost_runtime::{Limits, Retention, Runtime};
 
 use super::{block_on, output};
-use crate::config;
-use crate::finding::Findings;
-use crate::registry::Registry;
+use crate::config::{self, Config};
+use crate::finding::{Finding, Findings, Severity};
+use crate::registry::{self, PayloadSchema, Registry};
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  workhost validate
+  workhost validate --strict --format github     # in CI
+  workhost validate --against-store              # before a new registry goes live
+
+Exit status: 0 valid, 1 findings, 2 could not check.")]
 pub(super) struct Args {
     /// How to print findings
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+    /// Count warnings as findings: a grant that nothing uses, for one
+    #[arg(long)]
+    strict: bool,
+    /// Open no database: the statements that handlers are granted are looked at and not prepared
+    #[arg(long)]
+    offline: bool,
+    /// Also look for queued items that this registry would strand: of a kind that nobody runs, or with a payload or
+    /// scope that their kind refuses. Changes nothing in the store
+    #[arg(long)]
+    against_store: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -26,6 +44,15 @@ enum Format {
     Text,
     /// For programs
     Json,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+/// What a validation came to.
+struct Checked {
+    /// How many kinds there are, each with exactly one handler, if that is so.
+    kinds: usize,
+    findings: Vec<Finding>,
 }
 
 /// Validation runs no handler, so nothing is ever deleted.
@@ -38,27 +65,96 @@ impl Retention for NoRetention {
     }
 }
 
+/// What could not even begin is answered like what could not be checked.
 pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
-    let checked = match check(file) {
-        Ok(kinds) => Ok(kinds),
-        Err(error) => Err(error.downcast::<Findings>()?),
+    let checked = match config::load(file) {
+        Ok(config) => match block_on(check(&config, args)) {
+            Ok(checked) => checked,
+            Err(error) => {
+                super::fail(&error);
+                return Ok(ExitCode::from(2));
+            }
+        },
+        Err(Findings(findings)) => Checked { kinds: 0, findings },
     };
-    match (args.format, &checked) {
-        (Format::Text, Ok(kinds)) => {
-            output::line(format_args!("{} is valid: {kinds} kinds, each with exactly one handler", file.display()))?
-        }
-        (Format::Text, Err(findings)) => output::line(findings)?,
-        (Format::Json, checked) => {
-            let findings = checked.as_ref().err().map_or(&[][..], |findings| &findings.0);
-            output::line(serde_json::json!({ "valid": checked.is_ok(), "findings": findings }))?;
+    let has = |severity| checked.findings.iter().any(|finding| finding.severity == severity);
+    let wrong = has(Severity::Error) || args.strict && has(Severity::Warning);
+    let valid = !wrong && !has(Severity::Unchecked);
+    match args.format {
+        Format::Json => output::line(serde_json::json!({
+            "valid": valid,
+            "offline": args.offline,
+            "kinds": checked.kinds,
+            "findings": checked.findings,
+        }))?,
+        Format::Text | Format::Github => {
+            for finding in &checked.findings {
+                match args.format {
+                    Format::Github => output::line(finding.annotation())?,
+                    _ => output::line(finding)?,
+                }
+            }
+            output::line(summary(file, args, &checked, valid))?;
         }
     }
-    Ok(if checked.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(ExitCode::from(if wrong { 1 } else { u8::from(!valid) * 2 }))
 }
 
-fn check(file: &Path) -> anyhow::Result<usize> {
-    let config = config::load(file)?;
+fn summary(file: &Path, args: &Args, checked: &Checked, valid: bool) -> String {
+    let plural = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+    let left_out = if args.offline { " (offline: no statement was prepared)" } else { "" };
+    let found = plural(checked.findings.len(), "finding");
+    match (valid, checked.findings.len()) {
+        (true, warnings) => {
+            let file = file.display();
+            let kinds = plural(checked.kinds, "kind");
+            let warnings = if warnings == 0 { String::new() } else { format!(", {}", plural(warnings, "warning")) };
+            format!("{file} is valid: {kinds}, each with exactly one handler{warnings}{left_out}")
+        }
+        (false, _) if args.against_store => {
+            format!("{found}{left_out}; what is queued was looked at as far as they allow")
+        }
+        (false, _) => format!("{found}{left_out}"),
+    }
+}
+
+async fn check(config: &Config, args: &Args) -> anyhow::Result<Checked> {
     let runtime = Runtime::new(Limits::default())?;
-    let registry = block_on(async { Ok(Registry::load(&config, &runtime, Arc::new(NoRetention)).await?) })?;
-    Ok(registry.kinds().count())
+    if args.offline {
+        let (schemas, mut findings) = Registry::examine(config, &runtime).await;
+        findings.extend(stranded(config, args, |kind| schemas.get(kind)).await);
+        return Ok(Checked { kinds: schemas.len(), findings });
+    }
+    match Registry::load(config, &runtime, Arc::new(NoRetention)).await {
+        Ok((registry, mut findings)) => {
+            findings.extend(stranded(config, args, |name| registry.kind(name).map(|kind| &kind.schema)).await);
+            Ok(Checked { kinds: registry.kinds().count(), findings })
+        }
+        // Which items are stranded is known only of a registry that could start.
+        Err(Findings(findings)) => Ok(Checked { kinds: 0, findings }),
+    }
+}
+
+/// What the store holds that this registry would strand, if that was asked for.
+async fn stranded<'s>(
+    config: &Config,
+    args: &Args,
+    schema: impl Fn(&str) -> Option<&'s PayloadSchema>,
+) -> Vec<Finding> {
+    if !args.against_store {
+        return Vec::new();
+    }
+    let found = async {
+        let options = ConnectOptions { create: false, ..config.store.options() };
+        let queue = connect(&config.source.resolve_url(&config.store.url), options).await?;
+        queue.check().await?;
+        registry::stranded(config, &*queue, schema).await
+    };
+    found.await.unwrap_or_else(|error| {
+        let mend =
+            "start the store, or correct its URL; a store of an older schema is brought up to date by `workhost serve`";
+        let finding =
+            config.source.finding("store-unreachable", &["store", "url"], error.to_string(), Some(mend.into()));
+        vec![finding.with(Severity::Unchecked)]
+    })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Config, Source, schedule};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, Findings, Severity};
 
 /// The largest configuration file that is read, in bytes: far beyond any real one, so that a wrong
 /// path (a disk image, a device) is refused at once.
@@ -19,8 +19,9 @@ const MAX_SLOTS: u32 = 1000;
 /// All findings, at once where the file can be read as TOML with the right keys.
 pub fn load(file: &Path) -> Result<Config, Findings> {
     let mut source = Source { file: file.to_owned(), text: String::new() };
-    source.text = read(file)
-        .map_err(|(problem, mend)| Findings(vec![source.finding("config-unreadable", &[], problem, Some(mend))]))?;
+    source.text = read(file).map_err(|(problem, mend)| {
+        Findings(vec![source.finding("config-unreadable", &[], problem, Some(mend)).with(Severity::Unchecked)])
+    })?;
     let mut config = parse(&source).map_err(|finding| Findings(vec![*finding]))?;
     config.source = source;
     let mut findings = check(&config);
@@ -47,6 +48,7 @@ fn read(file: &Path) -> Result<String, (String, String)> {
 fn parse(source: &Source) -> Result<Config, Box<Finding>> {
     let malformed = |error: &toml::de::Error, key: Option<String>| {
         Box::new(Finding {
+            severity: Severity::Error,
             code: "config-malformed",
             file: source.file.clone(),
             line: error.span().map(|span| source.line_at(span.start)),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use super::Url;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 
 /// The text of a configuration file and where it came from.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ impl Source {
     pub fn finding(&self, code: &'static str, keys: &[&str], problem: String, mend: Option<String>) -> Finding {
         let line = self.offset_of(keys).map(|offset| self.line_at(offset));
         let key = (!keys.is_empty()).then(|| display(keys));
-        Finding { code, file: self.file.clone(), line, key, problem, mend }
+        Finding { severity: Severity::Error, code, file: self.file.clone(), line, key, problem, mend }
     }
 
     /// The path that a relative path of the configuration means.

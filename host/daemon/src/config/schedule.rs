@@ -8,7 +8,7 @@ use super::{Config, KindSettings, ScopeRule, Source};
 use crate::finding::Finding;
 
 /// Reads the schedules of all kinds, and answers what is wrong with them.
-pub(super) fn read(config: &mut Config) -> Vec<Finding> {
+pub(crate) fn read(config: &mut Config) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, kind) in &mut config.kinds {
         match schedule(&config.source, name, kind) {

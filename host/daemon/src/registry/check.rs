@@ -3,27 +3,65 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::PayloadSchema;
-use crate::config::{Config, KindSettings};
-use crate::finding::Finding;
+use workhost_runtime::Examined;
 
-/// What a loaded component says that it runs.
+use super::{PayloadSchema, component_finding};
+use crate::config::{Config, KindSettings};
+use crate::finding::{Finding, Severity};
+
+/// A component that could be loaded, and what it said.
 pub(super) struct Described {
     /// Its place in `[[handlers]]`.
     pub(super) index: usize,
     /// Its file.
     pub(super) component: PathBuf,
-    /// Its kinds.
-    pub(super) kinds: Vec<String>,
+    /// What is known of it.
+    pub(super) examined: Examined,
 }
 
-/// All that does not match. While some component could not be loaded (`incomplete`), a kind without a
-/// handler is not reported: it may be that component's.
-pub(super) fn coverage(config: &Config, handlers: &[Described], incomplete: bool) -> Vec<Finding> {
+/// Checks the components against the catalogue, and answers the payload types by kind.
+pub(super) fn join(config: &Config, handlers: &[Described]) -> (BTreeMap<String, PayloadSchema>, Vec<Finding>) {
+    let mut findings = coverage(config, handlers);
+    let mut schemas = BTreeMap::new();
+    for Described { index, examined, .. } in handlers {
+        for kind in &examined.kinds {
+            match PayloadSchema::compile(&kind.payload_schema) {
+                Ok(schema) => {
+                    let settings = config.kinds.get(&kind.kind);
+                    findings
+                        .extend(settings.and_then(|settings| periodic_payload(config, &kind.kind, settings, &schema)));
+                    schemas.insert(kind.kind.clone(), schema);
+                }
+                Err(reason) => {
+                    let name = &kind.kind;
+                    let problem = format!(
+                        "the payload schema that the component gives for kind `{name}` is no JSON Schema: {reason}"
+                    );
+                    findings.push(component_finding(config, *index, "schema-invalid", problem, None));
+                }
+            }
+        }
+        findings.extend(examined.unused_grants.iter().map(|grant| unused(config, *index, grant)));
+    }
+    (schemas, findings)
+}
+
+/// A right that nobody uses is one that somebody else may find.
+fn unused(config: &Config, index: usize, grant: &str) -> Finding {
+    let problem = "is granted, and the component does not import it".to_owned();
+    let mend = "take the grant away, or build the component that uses it".to_owned();
+    let keys = ["handlers", &index.to_string(), grant];
+    config.source.finding("grant-unused", &keys, problem, Some(mend)).with(Severity::Warning)
+}
+
+/// All that does not match. While some component could not be loaded, a kind without a handler is not reported: it may
+/// be that component's.
+fn coverage(config: &Config, handlers: &[Described]) -> Vec<Finding> {
+    let incomplete = handlers.len() < config.handlers.len();
     let mut by_kind: BTreeMap<&str, Vec<&Described>> = BTreeMap::new();
     for handler in handlers {
-        for kind in &handler.kinds {
-            by_kind.entry(kind).or_default().push(handler);
+        for kind in &handler.examined.kinds {
+            by_kind.entry(&kind.kind).or_default().push(handler);
         }
     }
     let mut findings = Vec::new();
@@ -58,12 +96,7 @@ pub(super) fn coverage(config: &Config, handlers: &[Described], incomplete: bool
 }
 
 /// Whether a periodic kind's own payload is one that its handler takes.
-pub(super) fn periodic_payload(
-    config: &Config,
-    name: &str,
-    settings: &KindSettings,
-    schema: &PayloadSchema,
-) -> Option<Finding> {
+fn periodic_payload(config: &Config, name: &str, settings: &KindSettings, schema: &PayloadSchema) -> Option<Finding> {
     settings.schedule.as_ref()?;
     let problem = schema.check(&settings.payload).err()?;
     let mend = "set `payload` to one that matches the handler's schema".to_owned();
@@ -72,40 +105,67 @@ pub(super) fn periodic_payload(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use workhost_runtime::KindDescription;
 
-    fn codes(toml: &str, handlers: &[&[&str]], incomplete: bool) -> Vec<&'static str> {
-        let config: Config = toml::from_str(toml).unwrap();
+    use super::*;
+    use crate::config::schedule;
+
+    /// The codes of what is found with a component for each list of kinds.
+    fn codes(toml: &str, handlers: &[&[&str]]) -> Vec<&'static str> {
+        let mut config: Config = toml::from_str(toml).unwrap();
+        let schema = serde_json::json!({ "required": ["a"] });
+        let kind = |kind: &&str| KindDescription {
+            kind: kind.to_string(),
+            summary: String::new(),
+            payload_schema: schema.clone(),
+        };
         let described: Vec<_> = handlers
             .iter()
             .enumerate()
             .map(|(index, kinds)| Described {
                 index,
                 component: format!("{index}.wasm").into(),
-                kinds: kinds.iter().map(|kind| kind.to_string()).collect(),
+                examined: Examined {
+                    digest: String::new(),
+                    kinds: kinds.iter().map(kind).collect(),
+                    imports: Vec::new(),
+                    unused_grants: Vec::new(),
+                },
             })
             .collect();
-        coverage(&config, &described, incomplete).iter().map(|finding| finding.code).collect()
+        schedule::read(&mut config);
+        join(&config, &described).1.iter().map(|finding| finding.code).collect()
+    }
+
+    /// So many entries of `[[handlers]]`.
+    fn entries(n: usize) -> String {
+        "[[handlers]]\ncomponent = \"a.wasm\"\n".repeat(n)
     }
 
     #[test]
     fn a_catalogue_that_its_handlers_match_exactly_has_no_findings() {
-        assert!(codes("[kinds.a]\n[kinds.b]\n", &[&["a"], &["b"]], false).is_empty());
+        assert!(codes("[kinds.a]\n[kinds.b]\n", &[&["a"], &["b"]]).is_empty());
     }
 
     #[test]
     fn each_way_not_to_match_is_a_finding_of_its_own_and_all_are_told_at_once() {
-        assert_eq!(codes("[kinds.a]\n", &[], false), ["kind-without-handler"]);
-        assert_eq!(codes("[kinds.a]\n", &[&["a"], &["a"]], false), ["kind-with-several-handlers"]);
-        assert_eq!(codes("", &[&["a"]], false), ["kind-undeclared"]);
+        assert_eq!(codes("[kinds.a]\n", &[]), ["kind-without-handler"]);
+        assert_eq!(codes("[kinds.a]\n", &[&["a"], &["a"]]), ["kind-with-several-handlers"]);
+        assert_eq!(codes("", &[&["a"]]), ["kind-undeclared"]);
         assert_eq!(
-            codes("[kinds.a]\n[kinds.b]\n", &[&["b"], &["b"], &["c"]], false),
+            codes("[kinds.a]\n[kinds.b]\n", &[&["b"], &["b"], &["c"]]),
             ["kind-without-handler", "kind-with-several-handlers", "kind-undeclared"]
         );
     }
 
     #[test]
     fn a_component_that_did_not_load_is_not_told_twice() {
-        assert!(codes("[kinds.a]\n", &[], true).is_empty());
+        assert!(codes(&format!("[kinds.a]\n{}", entries(1)), &[]).is_empty());
+    }
+
+    #[test]
+    fn a_periodic_kind_needs_a_payload_that_its_handler_takes() {
+        assert_eq!(codes("[kinds.a]\nevery = \"1h\"\n", &[&["a"]]), ["periodic-payload-refused"]);
+        assert!(codes("[kinds.a]\nevery = \"1h\"\npayload = { a = 1 }\n", &[&["a"]]).is_empty());
     }
 }

@@ -40,7 +40,7 @@ impl Slots {
             (slots > 0).then(|| KindSlots {
                 kind: kind.name.clone(),
                 slots,
-                handler_digest: kind.handler.digest().to_owned(),
+                handler_digest: kind.handler.examined().digest.clone(),
             })
         });
         (free, kinds.collect())

@@ -51,12 +51,20 @@ pub(super) fn file(path: &Path, busy_timeout: Duration) -> SqliteConnectOptions 
         .disable_statement_logging()
 }
 
-/// The one connection that writes, and those that read. Creates the file if it is missing.
+/// The one connection that writes, and those that read.
 pub(super) async fn pools(path: &Path, options: &ConnectOptions) -> Result<(SqlitePool, SqlitePool)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(QueueError::Unusable {
             reason: format!("the folder {} does not exist: create it, or mend the store's URL", folder.display()),
+        });
+    }
+    if !options.create && !path.exists() {
+        return Err(QueueError::Unusable {
+            reason: format!(
+                "there is no store at {}: `workhost serve` and `workhost enqueue` make one; or mend the store's URL",
+                path.display()
+            ),
         });
     }
     let pool = |connections: u32| {

@@ -17,6 +17,7 @@ use wasmtime::component::{HasSelf, Linker};
 use crate::bindings::workhost::handler::sql::{self, Rows, SqlError, Value};
 use crate::control::Control;
 use crate::error::LoadError;
+use crate::grants::StatementText;
 use crate::limits::Limits;
 use crate::sandbox::State;
 
@@ -44,6 +45,18 @@ pub(crate) async fn prepare(
         statements.insert(name, statement);
     }
     Ok(statements)
+}
+
+/// Whether each text is one statement that a handler may run, as far as can be told without its database.
+pub(crate) fn check(statements: &BTreeMap<String, StatementText>) -> Result<(), LoadError> {
+    for (name, StatementText { database, text }) in statements {
+        single::must_touch_rows_only(text).map_err(|reason| LoadError::Statement {
+            name: name.clone(),
+            database: database.clone(),
+            reason,
+        })?;
+    }
+    Ok(())
 }
 
 /// What the attempt's calls of `sql` reach.

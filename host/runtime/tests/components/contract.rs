@@ -8,12 +8,12 @@ use crate::guest::{Guest, WORK, runtime, words};
 async fn a_handler_says_its_kinds_and_imports() {
     let guest = Guest { schema: r#"{"type":"object"}"#, run: "(unreachable)", ..WORK };
     let handler = guest.load(&runtime()).await;
-    let [kind] = handler.kinds() else { panic!("{:?}", handler.kinds()) };
+    let [kind] = &handler.examined().kinds[..] else { panic!("{:?}", handler.examined().kinds) };
     assert_eq!((kind.kind.as_str(), kind.summary.as_str()), ("echo", "echoes"));
     assert_eq!(kind.payload_schema["type"], "object");
-    assert_eq!(handler.imports()[0].name, "workhost:handler/work@0.1.0");
-    assert_eq!(handler.imports()[0].class, ImportClass::Base);
-    assert!(handler.digest().starts_with("sha256:") && handler.digest().len() == 71);
+    assert_eq!(handler.examined().imports[0].name, "workhost:handler/work@0.1.0");
+    assert_eq!(handler.examined().imports[0].class, ImportClass::Base);
+    assert!(handler.examined().digest.starts_with("sha256:") && handler.examined().digest.len() == 71);
 }
 
 #[tokio::test]

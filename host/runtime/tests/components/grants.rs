@@ -30,7 +30,11 @@ async fn what_language_runtimes_drag_in_is_let_in() {
         (import "wasi:sockets/instance-network@0.2.12" (instance))
         (import "wasi:filesystem/preopens@0.2.0" (instance))"#;
     let handler = Guest { imports, ..Guest::default() }.load(&runtime()).await;
-    assert!(handler.imports().iter().all(|import| import.class == ImportClass::Inert), "{:?}", handler.imports());
+    assert!(
+        handler.examined().imports.iter().all(|import| import.class == ImportClass::Inert),
+        "{:?}",
+        handler.examined().imports
+    );
 }
 
 #[tokio::test]
@@ -44,7 +48,7 @@ async fn a_statement_that_does_not_prepare_is_named_and_an_unused_grant_is_told(
         Grants { sql: BTreeMap::from([("count".to_owned(), grant)]), ..Grants::default() }
     };
     let load = async |statement| Guest::default().load_with(&runtime(), grants(statement)).await;
-    assert_eq!(load("select 1").await.unwrap().unused_grants(), ["sql"]);
+    assert_eq!(load("select 1").await.unwrap().examined().unused_grants, ["sql"]);
     let error = load("select count(*) from nowhere").await.err().unwrap().to_string();
     assert_eq!(error, "statement `count` on database `app`: no such table: nowhere");
     for (statement, word) in [("select 1; select 2", "more than one"), ("attach 'x' as y", "`attach`"), ("", "empty")] {
