@@ -58,14 +58,17 @@ create table workhost.work_items (
     constraint work_items_interruptions_check check (interruptions >= 0),
     constraint work_items_kind_check check (kind <> ''),
     constraint work_items_reason_check check (reason = any (array['stalled', 'superseded'])),
-    constraint work_items_run_at_check check (isfinite(run_at)),
     constraint work_items_running_check
         check ((status = 'running') = (lease_expires_at is not null) and (status <> 'running' or host is not null
         and started_at is not null and attempt > 0 and ended_as is null)),
     constraint work_items_scope_check check (scope <> ''),
     constraint work_items_stalls_check check (stalls >= 0),
     constraint work_items_status_check
-        check (status = any (array['queued', 'running', 'succeeded', 'failed', 'cancelled']))
+        check (status = any (array['queued', 'running', 'succeeded', 'failed', 'cancelled'])),
+    constraint work_items_times_check
+        check (least(run_at, created_at, updated_at, started_at, finished_at, lease_expires_at,
+        cancel_requested_at) >= '0001-01-01 00:00:00+00'::timestamptz and greatest(run_at, created_at, updated_at,
+        started_at, finished_at, lease_expires_at, cancel_requested_at) < '10000-01-01 00:00:00+00'::timestamptz)
 );
 create index work_items_changed on workhost.work_items (changed, id);
 create index work_items_due on workhost.work_items (kind, priority, run_at, id)
@@ -178,7 +181,8 @@ create table workhost.enqueue_limits (
     constraint enqueue_limits_pkey primary key (only_row),
     constraint enqueue_limits_check
         check (least(payload_bytes, kind_bytes, scope_bytes, dedup_key_bytes, batch_items) > 0
-        and (kind_bytes + greatest(scope_bytes, dedup_key_bytes)) <= 2500),
+        and (kind_bytes + greatest(scope_bytes, dedup_key_bytes)) <= 2500 and delay >= '00:00:00'::interval
+        and delay <= '36600 days'::interval),
     constraint enqueue_limits_only_row_check check (only_row)
 );
 
@@ -288,6 +292,13 @@ create table work_items (
         (status = 'running') = (lease_expires_at is not null)
         and (status <> 'running' or (host is not null and started_at is not null and attempt > 0 and ended_as is null))
     ),
+    -- Times with years of four digits, whoever writes them: hosts are written in languages that know no others.
+    constraint work_items_times_check check (
+        min(run_at, created_at, updated_at, coalesce(started_at, 0), coalesce(finished_at, 0),
+            coalesce(lease_expires_at, 0), coalesce(cancel_requested_at, 0)) >= -62135596800000
+        and max(run_at, created_at, updated_at, coalesce(started_at, 0), coalesce(finished_at, 0),
+            coalesce(lease_expires_at, 0), coalesce(cancel_requested_at, 0)) < 253402300800000
+    ),
     constraint work_items_finished_check check (
         (status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null)
     ),
@@ -331,7 +342,8 @@ create trigger work_items_moved after update on work_items
 begin
     update work_items
     set changed = (select max((select max(c.changed) from work_items c), f.through) + 1 from forgotten f),
-        updated_at = cast(round(unixepoch('subsec') * 1000) as integer)
+        -- What each SQLite of the last ten years knows: people's tools are older than ours.
+        updated_at = cast(round((julianday('now') - 2440587.5) * 86400000) as integer)
     where id = new.id;
 end;
 

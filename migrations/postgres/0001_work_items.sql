@@ -13,7 +13,7 @@ create table workhost.work_items (
     scope text collate "C" constraint work_items_scope_check check (scope <> ''),
     -- Higher runs first.
     priority integer not null default 0,
-    run_at timestamptz not null constraint work_items_run_at_check check (isfinite(run_at)),
+    run_at timestamptz not null,
     status text collate "C" not null default 'queued' constraint work_items_status_check
         check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
     -- The fencing token: grows with each claim, never falls.
@@ -48,6 +48,12 @@ create table workhost.work_items (
     constraint work_items_running_check check (
         (status = 'running') = (lease_expires_at is not null)
         and (status <> 'running' or (host is not null and started_at is not null and attempt > 0 and ended_as is null))
+    ),
+    -- Times with years of four digits, whoever writes them: hosts are written in languages that know no others.
+    constraint work_items_times_check check (
+        least(run_at, created_at, updated_at, started_at, finished_at, lease_expires_at, cancel_requested_at) >= '0001-01-01Z'
+        and greatest(run_at, created_at, updated_at, started_at, finished_at, lease_expires_at, cancel_requested_at)
+            < '10000-01-01Z'
     ),
     constraint work_items_finished_check check (
         (status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null)

@@ -23,7 +23,7 @@ begin
     if strpos(plain, '\u0000') > 0 or plain ~* '\\ud[89a-f]' then
         select m.place,
             case
-                when m.token[1] = '\u0000' then 'a NUL character (\u0000), which PostgreSQL cannot hold,'
+                when m.token[1] = '\u0000' then 'a NUL character (\u0000), which no store takes,'
                 else 'half of a surrogate pair, which is no character,'
             end
         into place, flaw

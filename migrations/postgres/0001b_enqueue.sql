@@ -24,6 +24,8 @@ create table workhost.enqueue_limits (
     constraint enqueue_limits_check check (
         least(payload_bytes, kind_bytes, scope_bytes, dedup_key_bytes, batch_items) > 0
         and kind_bytes + greatest(scope_bytes, dedup_key_bytes) <= 2500
+        -- A sum of now and this still is a time.
+        and delay between interval '0' and interval '36600 days'
     )
 );
 insert into workhost.enqueue_limits default values;
@@ -64,7 +66,12 @@ declare
     more_items integer[];
     more_ids bigint[];
 begin
-    select * into strict limits from workhost.enqueue_limits;
+    select * into limits from workhost.enqueue_limits;
+    if not found then
+        raise exception using errcode = 'object_not_in_prerequisite_state',
+            message = 'workhost.enqueue_limits has lost its row',
+            hint = 'insert into workhost.enqueue_limits default values';
+    end if;
     select r.field, r.reason, r.place into refused
     from (
         select 'items' as field, format('%s at once; the limit is %s', total, limits.batch_items) as reason,

@@ -50,6 +50,13 @@ create table work_items (
         (status = 'running') = (lease_expires_at is not null)
         and (status <> 'running' or (host is not null and started_at is not null and attempt > 0 and ended_as is null))
     ),
+    -- Times with years of four digits, whoever writes them: hosts are written in languages that know no others.
+    constraint work_items_times_check check (
+        min(run_at, created_at, updated_at, coalesce(started_at, 0), coalesce(finished_at, 0),
+            coalesce(lease_expires_at, 0), coalesce(cancel_requested_at, 0)) >= -62135596800000
+        and max(run_at, created_at, updated_at, coalesce(started_at, 0), coalesce(finished_at, 0),
+            coalesce(lease_expires_at, 0), coalesce(cancel_requested_at, 0)) < 253402300800000
+    ),
     constraint work_items_finished_check check (
         (status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null)
     ),
@@ -121,7 +128,8 @@ create trigger work_items_moved after update on work_items
 begin
     update work_items
     set changed = (select max((select max(c.changed) from work_items c), f.through) + 1 from forgotten f),
-        updated_at = cast(round(unixepoch('subsec') * 1000) as integer)
+        -- What each SQLite of the last ten years knows: people's tools are older than ours.
+        updated_at = cast(round((julianday('now') - 2440587.5) * 86400000) as integer)
     where id = new.id;
 end;
 

@@ -60,10 +60,10 @@ contract! {
     }
 
     async fn an_item_that_becomes_due_is_seen_in_its_place(store) {
-        let soon = NewItem { delay: Duration::from_millis(300), priority: 1, ..new("a") };
+        let soon = NewItem { delay: Duration::from_millis(2000), priority: 1, ..new("a") };
         let soon = [store.enqueue(soon.clone()).await, store.enqueue(NewItem { scope: Some("s".to_owned()), ..soon }).await];
         let next = claim_up_to(&store, new("a")).await;
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        tokio::time::sleep(Duration::from_millis(2050)).await;
         assert_eq!(take(&store, 9).await, [soon[0], soon[1], next]);
     }
 }

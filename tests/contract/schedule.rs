@@ -29,6 +29,14 @@ async fn run(store: &TestStore, outcome: Outcome) -> ItemId {
 }
 
 contract! {
+    async fn a_schedule_whose_item_no_store_takes_harms_no_other(store) {
+        let flawed = Periodic { payload: serde_json::json!("\0").into(), ..hourly("flawed") };
+        let unnamed = Periodic { scope: Some(String::new()), ..hourly("unnamed") };
+        let ids = store.queue.enqueue_due(&[flawed, hourly("a"), unnamed, hourly("b")]).await.unwrap();
+        assert_eq!(ids.len(), 2);
+        assert_eq!((store.get(ids[0]).await.kind, store.get(ids[1]).await.kind), ("a".to_owned(), "b".to_owned()));
+    }
+
     async fn with_no_history_it_is_due_at_once_and_once(store) {
         let id = due(&store, &hourly("a")).await.expect("due at once");
         let item = store.get(id).await;

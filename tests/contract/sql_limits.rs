@@ -111,15 +111,20 @@ contract_on! { Postgres:
 
     async fn limits_in_the_database_hold_for_every_caller(store) {
         store.sql("update enqueue_limits set payload_bytes = 5, kind_bytes = 3").await;
-        let limits = Limits { payload_bytes: 100, ..Limits::default() };
+        let limits = Limits { payload_bytes: Some(100), ..Limits::default() };
         let host = store.host_with(ConnectOptions { limits, ..ConnectOptions::default() }).await;
         let payload = NewItem::new("a", Json::parse("[1, 2]").unwrap());
         let refused = host.enqueue(&[new("b"), payload]).await.unwrap_err();
         assert!(matches!(refused, QueueError::Invalid { field: "payload", .. }), "{refused:?}");
         assert_eq!(refused.to_string(), "payload: 6 bytes; the limit is 5");
         assert_eq!(host.enqueue(&[new("long")]).await.unwrap_err().to_string(), "kind: 4 bytes; the limit is 3");
-        store.sql("delete from enqueue_limits").await;
-        assert!(host.enqueue(&[new("a")]).await.is_err(), "without limits nothing is taken");
+        let large = NewItem::new("a", Json::from_value(&serde_json::json!("x".repeat(2 << 20))));
+        assert!(store.queue.enqueue(std::slice::from_ref(&large)).await.is_err());
+        store.sql("update enqueue_limits set payload_bytes = 4194304").await;
+        assert!(store.queue.enqueue(&[large]).await.is_ok(), "a host without a limit of its own takes what all take");
+        store.sql("delete from work_items; delete from enqueue_limits").await;
+        let lost = store.queue.enqueue(&[new("a")]).await.unwrap_err();
+        assert!(lost.to_string().contains("has lost its row"), "{lost}");
         assert_eq!(store.number("select count(*) from work_items").await, 0);
     }
 

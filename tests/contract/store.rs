@@ -124,10 +124,15 @@ impl TestStore {
 
     /// Runs SQL that both engines understand.
     pub(crate) async fn sql(&self, statement: impl Into<String>) {
+        self.try_sql(statement).await.unwrap();
+    }
+
+    /// The same, where the store may refuse it.
+    pub(crate) async fn try_sql(&self, statement: impl Into<String>) -> sqlx::Result<()> {
         let statement = AssertSqlSafe(statement.into());
         match &self.raw {
-            Raw::Postgres(pool) => drop(sqlx::raw_sql(statement).execute(pool).await.unwrap()),
-            Raw::Sqlite { pool, .. } => drop(sqlx::raw_sql(statement).execute(pool).await.unwrap()),
+            Raw::Postgres(pool) => sqlx::raw_sql(statement).execute(pool).await.map(drop),
+            Raw::Sqlite { pool, .. } => sqlx::raw_sql(statement).execute(pool).await.map(drop),
         }
     }
 

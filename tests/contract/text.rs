@@ -2,10 +2,10 @@
 
 use serde_json::json as value;
 use workhost_queue::{
-    Beat, Claim, ConnectOptions, Finish, Json, Limits, NewItem, Outcome, QueueError, Recorded, WorkItem,
+    Beat, Claim, ConnectOptions, Filter, Finish, Json, Limits, NewItem, Outcome, QueueError, Recorded, WorkItem,
 };
 
-use crate::store::{LEASE, TestStore, ask, contract, json, new};
+use crate::store::{Engine, LEASE, TestStore, ask, contract, json, new};
 
 async fn end(store: &TestStore, claim: &Claim, outcome: Outcome, progress: Option<Json>) -> WorkItem {
     let finish = Finish { progress, ..Finish::new(claim.fence(), outcome) };
@@ -61,8 +61,24 @@ contract! {
         assert!(store.queue.enqueue(&[NewItem::new("a", deep.into())]).await.is_err());
     }
 
+    async fn a_time_that_hosts_cannot_read_is_refused_whoever_writes_it(store) {
+        let id = store.enqueue(new("a")).await;
+        let (year_10000, before_year_1) = match store.engine {
+            Engine::Postgres => ("'10000-01-01Z'", "'0001-12-31Z BC'"),
+            Engine::Sqlite => ("253402300800000", "-62135596800001"),
+        };
+        for time in [year_10000, before_year_1] {
+            for column in ["run_at", "created_at", "updated_at", "started_at"] {
+                let written = store.try_sql(format!("update work_items set {column} = {time} where id = {id}")).await;
+                let refused = written.expect_err(column).to_string();
+                assert!(refused.contains("work_items_times_check"), "{column}: {refused}");
+            }
+        }
+        assert_eq!(store.queue.list(&Filter::default()).await.unwrap().len(), 1);
+    }
+
     async fn limits_are_those_of_the_options(store) {
-        let limits = Limits { payload_bytes: 5, batch_items: 2, ..Limits::default() };
+        let limits = Limits { payload_bytes: Some(5), batch_items: 2, ..Limits::default() };
         let host = store.host_with(ConnectOptions { limits, ..ConnectOptions::default() }).await;
         let refused = host.enqueue(&[NewItem::new("a", json("[1, 2]"))]).await.unwrap_err();
         assert_eq!(refused.to_string(), "payload: 6 bytes; the limit is 5");

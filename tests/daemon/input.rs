@@ -47,6 +47,16 @@ on_both_stores! {
         daemon.stop();
     }
 
+    async fn limits_are_those_of_the_configuration(w: Workshop) {
+        w.configure_with("[worker]\n[limits]\npayload = 40\nresult = 30\nlog_tail = \"1KiB\"\n", &guest("echo", ""));
+        let daemon = w.serve();
+        let said = w.run_refused(&["enqueue", "echo", "--payload", r#"{"message": "0123456789012345678901234567"}"#]);
+        assert!(said.contains("payload: 43 bytes; the limit is 40"), "{said}");
+        let id = w.enqueue("echo", &["--payload", r#"{"message": "01234567890123456"}"#]);
+        assert_eq!(w.until_finished(id).await.error.as_deref(), Some("result larger than 30 bytes"));
+        daemon.stop();
+    }
+
     async fn the_same_dedup_key_answers_the_queued_item(w: Workshop) {
         w.configure(&guest("echo", ""));
         let arguments = ["--payload", r#"{"message": "x"}"#, "--dedup-key", "once"];
@@ -63,6 +73,16 @@ const WRONG: &[(&str, &[&str])] = &[
     ("[worker]\nlease = \"soon\"\n", &["workhost.toml:2", "worker.lease", "\"24h\""]),
     ("[worker]\nlease = \"8s\"\n", &["workhost.toml:2", "worker.lease", "two heartbeats", "hint"]),
     ("[worker]\nslots = 0\nmax_stalls = 0\n", &["workhost.toml:2", "workhost.toml:3", "2 findings"]),
+    ("[limits]\nresult = \"1GiB\"\n", &["workhost.toml:2", "limits.result", "16777216"]),
+    ("[limits]\nerror = 10\nlog_tail = \"2MiB\"\n", &["limits.error", "limits.log_tail", "2 findings"]),
+    (
+        "[worker]\nhost = \"a-name-of-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-many-long\"\n",
+        &["workhost.toml:2", "worker.host", "the limit is 256"],
+    ),
+    (
+        "[kinds.a]\nevery = \"1h\"\nscope = \"required\"\nscopes = [\"\"]\n",
+        &["workhost.toml:4", "kinds.a.scopes[0]", "it is empty"],
+    ),
     ("[worker]\nslots = 1001\n", &["workhost.toml:2", "worker.slots", "1000"]),
     ("[kinds.a]\nevery = \"1h\"\nscope = \"required\"\n", &["workhost.toml:2", "kinds.a.every", "lists none"]),
     ("[kinds.a]\ncron = \"0 3 * *\"\n", &["workhost.toml:2", "kinds.a.cron", "not 5", "hint", "30 3 * * *"]),
@@ -137,4 +157,12 @@ async fn a_file_that_is_no_component_is_named_for_what_it_is() {
     assert!(w.run_refused(&["serve"]).contains("does not exist"));
     fs::create_dir(w.path("echo.wasm")).unwrap();
     assert!(w.run_refused(&["serve"]).contains("directory"));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_told_with_the_reason() {
+    let w = Workshop::new(Store::Sqlite).await;
+    w.write("workhost.toml", "[store]\nurl = \"postgres://nobody@127.0.0.1:1/none\"\n");
+    let said = w.run_refused(&["list"]);
+    assert!(said.contains("the store is unavailable: ") && said.contains("refused"), "{said}");
 }

@@ -98,10 +98,14 @@ fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
     runtime.context("cannot start the threads")?.block_on(future)
 }
 
-/// The store of this configuration, at this build's schema. One that is not there is made if `create` says so.
+/// The store of this configuration. What is missing of it, or of this build's schema, is made if `create` says so.
 async fn store(config: &Config, create: bool) -> anyhow::Result<Arc<dyn Queue>> {
-    let options = ConnectOptions { create, ..config.store.options() };
+    let options = ConnectOptions { create, ..config.store.options(&config.limits) };
     let queue = connect(&config.source.resolve_url(&config.store.url), options).await?;
-    queue.migrate().await?;
+    if create {
+        queue.migrate().await?;
+    } else {
+        queue.check().await?;
+    }
     Ok(queue)
 }

@@ -27,6 +27,9 @@ pub struct Config {
     /// How this host works.
     #[serde(default)]
     pub worker: Worker,
+    /// What is kept of a work item.
+    #[serde(default)]
+    pub limits: Limits,
     /// The HTTP side.
     #[serde(default)]
     pub admin: Admin,
@@ -62,8 +65,8 @@ impl Default for Store {
 
 impl Store {
     /// How the queue opens this store.
-    pub fn options(&self) -> ConnectOptions {
-        ConnectOptions { pooler: self.pooler, ..ConnectOptions::default() }
+    pub fn options(&self, limits: &Limits) -> ConnectOptions {
+        ConnectOptions { pooler: self.pooler, limits: limits.queue(), ..ConnectOptions::default() }
     }
 }
 
@@ -109,6 +112,50 @@ impl Default for Worker {
             cancel_grace: Duration::from_secs(10),
             shutdown_grace: Duration::from_secs(10),
             scopes: None,
+        }
+    }
+}
+
+/// `[limits]`: what is kept of a work item. Defaults and reasons: [`workhost_queue::Limits`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Bytes of a payload; more is refused. On PostgreSQL this can only be lower than what `workhost.enqueue_limits` says.
+    pub payload: Option<Bytes>,
+    /// Bytes of a result; more fails the attempt.
+    pub result: Option<Bytes>,
+    /// Bytes of a progress snapshot; more fails the attempt.
+    pub progress: Option<Bytes>,
+    /// Bytes of an error's text; more is cut off.
+    pub error: Option<Bytes>,
+    /// Bytes of the end of an attempt's log; what is before is left out.
+    pub log_tail: Option<Bytes>,
+}
+
+impl Limits {
+    /// What the queue takes.
+    pub fn queue(&self) -> workhost_queue::Limits {
+        let defaults = workhost_queue::Limits::default();
+        let bytes = |set: Option<Bytes>, default| set.map_or(default, |bytes| bytes.0);
+        workhost_queue::Limits {
+            payload_bytes: self.payload.map(|bytes| bytes.0),
+            result_bytes: bytes(self.result, defaults.result_bytes),
+            progress_bytes: bytes(self.progress, defaults.progress_bytes),
+            error_bytes: bytes(self.error, defaults.error_bytes),
+            log_tail_bytes: bytes(self.log_tail, defaults.log_tail_bytes),
+            ..defaults
+        }
+    }
+
+    /// What a guest may hand over: no more than the queue takes, so that nothing is dropped afterwards.
+    pub fn runtime(&self) -> workhost_runtime::Limits {
+        let queue = self.queue();
+        workhost_runtime::Limits {
+            result_bytes: queue.result_bytes,
+            progress_bytes: queue.progress_bytes,
+            error_bytes: queue.error_bytes,
+            log_tail_bytes: queue.log_tail_bytes,
+            ..workhost_runtime::Limits::default()
         }
     }
 }
@@ -243,6 +290,11 @@ pub enum DirMode {
     ReadOnly,
     /// Also change and delete.
     ReadWrite,
+}
+
+/// Who a claim belongs to: the host, and which of its starts.
+pub(crate) fn owner(host: &str, boot: u32) -> String {
+    format!("{host}/{boot:08x}")
 }
 
 fn default_timeout() -> Duration {

@@ -11,7 +11,7 @@ use workhost_admin::{AdminState, Readiness};
 use workhost_queue::{Queue, connect};
 use workhost_runtime::{Limits, Runtime};
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::registry::Registry;
 use crate::retention::QueueRetention;
 use crate::worker::{Stop, StopSwitch, Worker};
@@ -38,12 +38,12 @@ fn runtime(name: &str) -> anyhow::Result<Tokio> {
 async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let stop = stop_on_signals()?;
     let host = config.worker.host.clone().unwrap_or_else(machine_name);
-    let owner = format!("{host}/{:08x}", rand::random::<u32>());
-    let queue = connect(&config.source.resolve_url(&config.store.url), config.store.options()).await?;
+    let owner = config::owner(&host, rand::random());
+    let queue = connect(&config.source.resolve_url(&config.store.url), config.store.options(&config.limits)).await?;
     let serving = queue.serve(&owner).await?;
     let migrated = queue.migrate().await?;
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
-    let limits = Limits::default();
+    let limits = config.limits.runtime();
     let runtime = Runtime::new(Limits { attempts: limits.attempts.max(config.worker.slots), ..limits })?;
     let (registry, warnings) = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone()))).await?;
     for warning in warnings {

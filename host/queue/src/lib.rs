@@ -42,7 +42,7 @@ pub use heartbeat::{Beat, Pulse};
 pub use hosts::{HostReport, HostSeen};
 pub use item::{Fence, ItemId, Status, WorkItem};
 pub use json::{InvalidJson, Json};
-pub use limits::Limits;
+pub use limits::{DEFAULT_PAYLOAD_BYTES, Limits};
 pub use list::{Count, Filter};
 pub use pause::{Pausable, Paused};
 pub use schedule::{Periodic, Schedule};

@@ -2,15 +2,20 @@
 
 use std::time::Duration;
 
-use crate::{Json, NewItem, QueueError, Result};
+use crate::{Json, NewItem, Periodic, QueueError, Result};
+
+/// Bytes of a payload where nobody says otherwise; 1 MiB.
+pub const DEFAULT_PAYLOAD_BYTES: usize = 1 << 20;
 
 /// What the queue accepts. What is enqueued past a limit is refused; what an attempt reports past one is
 /// cut or replaced by a note, since a state change is never lost because of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a payload; 1 MiB. A payload says what to work on. The work itself belongs in a store made
-    /// for it, and every claim carries the payload through memory several times.
-    pub payload_bytes: usize,
+    /// Bytes of a payload; what the store says. A payload says what to work on. The work itself belongs in a store
+    /// made for it, and every claim carries the payload through memory several times. SQLite takes
+    /// [1 MiB](DEFAULT_PAYLOAD_BYTES) unless this says otherwise. On PostgreSQL applications enqueue past this process, so
+    /// the limit of all stands in `workhost.enqueue_limits`; this one can only be lower.
+    pub payload_bytes: Option<usize>,
     /// Bytes of a result; 1 MiB, like the payload, for the same reason. A longer one is replaced by a note.
     pub result_bytes: usize,
     /// Bytes of a progress snapshot; 64 KiB. It is rewritten with every heartbeat. Of a longer one nothing is
@@ -43,7 +48,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            payload_bytes: 1 << 20,
+            payload_bytes: None,
             result_bytes: 1 << 20,
             progress_bytes: 64 << 10,
             error_bytes: 16 << 10,
@@ -67,25 +72,39 @@ impl Limits {
         if items.len() > self.batch_items {
             return Err(refused("items", format!("{} at once; the limit is {}", items.len(), self.batch_items)));
         }
-        for item in items {
-            self.check_kind(&item.kind)?;
-            if let Some(scope) = &item.scope {
-                self.check_scope(scope)?;
-            }
-            if let Some(key) = &item.dedup_key {
-                check_name("dedup_key", key, self.dedup_key_bytes)?;
-            }
-            if item.delay > self.delay {
-                let (asked, limit) = (item.delay.as_secs(), self.delay.as_secs());
-                return Err(refused("delay", format!("{asked} s is longer than the limit of {limit} s")));
-            }
-            let bytes = item.payload.as_str().len();
-            if bytes > self.payload_bytes {
-                return Err(refused("payload", format!("{bytes} bytes; the limit is {}", self.payload_bytes)));
-            }
-            item.payload.check().map_err(|error| refused("payload", error.to_string()))?;
+        items.iter().try_for_each(|item| self.check(item))
+    }
+
+    /// Refuses an item that a store could not hold, or should not, with [`QueueError::Invalid`].
+    pub fn check(&self, item: &NewItem) -> Result<()> {
+        self.check_kind(&item.kind)?;
+        if let Some(scope) = &item.scope {
+            self.check_scope(scope)?;
         }
-        Ok(())
+        if let Some(key) = &item.dedup_key {
+            check_name("dedup_key", key, self.dedup_key_bytes)?;
+        }
+        if item.delay > self.delay {
+            let (asked, limit) = (item.delay.as_secs(), self.delay.as_secs());
+            return Err(refused("delay", format!("{asked} s is longer than the limit of {limit} s")));
+        }
+        let bytes = item.payload.as_str().len();
+        if let Some(limit) = self.payload_bytes.filter(|limit| bytes > *limit) {
+            return Err(refused("payload", format!("{bytes} bytes; the limit is {limit}")));
+        }
+        item.payload.check().map_err(|error| refused("payload", error.to_string()))
+    }
+
+    /// The schedules whose items a store could hold. The others are told, and harm none of these.
+    pub(crate) fn sound<'p>(&self, periodics: &'p [Periodic]) -> Vec<&'p Periodic> {
+        let sound = |periodic: &&Periodic| match self.check(&periodic.item()) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::error!(kind = periodic.kind, scope = periodic.scope, %error, "a schedule can enqueue nothing");
+                false
+            }
+        };
+        periodics.iter().filter(sound).collect()
     }
 
     pub(crate) fn check_kind(&self, kind: &str) -> Result<()> {
@@ -110,7 +129,8 @@ impl Limits {
         check_name(field, words, self.actor_bytes + self.kind_bytes + self.scope_bytes)
     }
 
-    pub(crate) fn check_host(&self, host: &str, digests: impl Iterator<Item = impl AsRef<str>>) -> Result<()> {
+    /// Refuses a host's name, or a digest, that a store could not hold, with [`QueueError::Invalid`].
+    pub fn check_host(&self, host: &str, digests: impl Iterator<Item = impl AsRef<str>>) -> Result<()> {
         check_name("host", host, self.host_bytes)?;
         for digest in digests {
             check_name("handler_digest", digest.as_ref(), self.host_bytes)?;

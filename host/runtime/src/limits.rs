@@ -59,7 +59,7 @@ pub struct Limits {
     pub error_bytes: usize,
     /// Bytes of a result; 1 MiB. It is kept in the queue's store. A larger one fails the attempt.
     pub result_bytes: usize,
-    /// Bytes of a progress snapshot; 256 KiB. It travels with each heartbeat. A larger one fails the attempt.
+    /// Bytes of a progress snapshot; 64 KiB. It travels with each heartbeat. A larger one fails the attempt.
     pub progress_bytes: usize,
     /// Rows that a query may answer; 10,000. A handler that needs more asks in pages.
     pub sql_rows: usize,
@@ -100,7 +100,7 @@ impl Default for Limits {
             log_tail_bytes: 15 << 10,
             error_bytes: 16 << 10,
             result_bytes: 1 << 20,
-            progress_bytes: 256 << 10,
+            progress_bytes: 64 << 10,
             sql_rows: 10_000,
             sql_bytes: 4 << 20,
             sql_time: SQL_TIME,

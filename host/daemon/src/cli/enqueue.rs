@@ -48,7 +48,7 @@ pub(super) async fn run(config: &Config, args: Args) -> anyhow::Result<()> {
         }
         text => text.to_owned(),
     };
-    let payload = Json::parse(text).context("--payload is not JSON")?;
+    let payload = Json::parse(text).context("--payload")?;
     check(config, &args, &payload).await?;
     let item = NewItem {
         payload,

@@ -145,7 +145,7 @@ async fn stranded<'s>(
         return Vec::new();
     }
     let found = async {
-        let options = ConnectOptions { create: false, ..config.store.options() };
+        let options = ConnectOptions { create: false, ..config.store.options(&config.limits) };
         let queue = connect(&config.source.resolve_url(&config.store.url), options).await?;
         queue.check().await?;
         registry::stranded(config, &*queue, schema).await

@@ -3,12 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Config, Source, schedule};
+use super::{Config, Source, owner, schedule};
 use crate::finding::{Finding, Findings, Severity};
 
 /// The largest configuration file that is read, in bytes: far beyond any real one, so that a wrong
 /// path (a disk image, a device) is refused at once.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The most bytes of a document that a configuration may allow; more does not pass between guest and host.
+const MAX_DOCUMENT: usize = 16 << 20;
+
+/// The most bytes of a text for people.
+const MAX_TEXT: usize = 1 << 20;
 
 /// The most items that one host runs at a time. Each needs address space for its sandbox, set aside at the start.
 const MAX_SLOTS: u32 = 1000;
@@ -69,7 +75,28 @@ fn check(config: &Config) -> Vec<Finding> {
     let mut find = |keys: &[&str], problem: String, mend: &str| {
         findings.push(config.source.finding("setting-out-of-bounds", keys, problem, Some(mend.to_owned())));
     };
+    let limits = &config.limits;
+    for (name, set, least, most) in [
+        ("payload", limits.payload, 2, MAX_DOCUMENT),
+        ("result", limits.result, 2, MAX_DOCUMENT),
+        ("progress", limits.progress, 2, MAX_DOCUMENT),
+        ("error", limits.error, 1 << 10, MAX_TEXT),
+        ("log_tail", limits.log_tail, 1 << 10, MAX_TEXT),
+    ] {
+        if let Some(bytes) = set.filter(|bytes| !(least..=most).contains(&bytes.0)) {
+            find(
+                &["limits", name],
+                format!("{} bytes are not between {least} and {most}", bytes.0),
+                "every claim, page and backup carries these texts; what is larger belongs in a store made for it",
+            );
+        }
+    }
     let worker = &config.worker;
+    if let Some(host) = &worker.host
+        && let Err(error) = limits.queue().check_host(&owner(host, u32::MAX), std::iter::empty::<&str>())
+    {
+        find(&["worker", "host"], error.to_string(), "use a shorter name, such as the machine's");
+    }
     if worker.lease / 2 <= worker.heartbeat_interval * 2 {
         find(
             &["worker", "lease"],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workhost_queue::{Cron, CronPart, Schedule};
+use workhost_queue::{Cron, CronPart, Json, Limits, NewItem, Periodic, QueueError, Schedule};
 
 use super::{Config, KindSettings, ScopeRule, Source};
 use crate::finding::Finding;
@@ -10,12 +10,14 @@ use crate::finding::Finding;
 /// Reads the schedules of all kinds, and answers what is wrong with them.
 pub(crate) fn read(config: &mut Config) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let limits = config.limits.queue();
     for (name, kind) in &mut config.kinds {
         match schedule(&config.source, name, kind) {
             Ok(schedule) => kind.schedule = schedule,
             Err(finding) => findings.push(*finding),
         }
         findings.extend(scopes(&config.source, name, kind));
+        findings.extend(items(&config.source, &limits, name, kind));
     }
     findings
 }
@@ -79,9 +81,66 @@ fn scopes(source: &Source, name: &str, kind: &KindSettings) -> Option<Finding> {
     None
 }
 
+/// Whether the store would take the items of a periodic kind: its own name, its payload, each of its scopes.
+fn items(source: &Source, limits: &Limits, name: &str, kind: &KindSettings) -> Vec<Finding> {
+    let refused = |key: &[&str], problem: String, mend: &str| {
+        source.finding("setting-out-of-bounds", &[&["kinds", name], key].concat(), problem, Some(mend.to_owned()))
+    };
+    let payload = Json::from_value(&kind.payload);
+    let item = NewItem::new(name, payload);
+    let mut findings = Vec::new();
+    if let Err(QueueError::Invalid { field, reason }) = limits.check(&item) {
+        let key: &[&str] = if field == "payload" { &["payload"] } else { &[] };
+        findings.push(refused(key, format!("the store would refuse its items: {field}: {reason}"), "set another one"));
+    }
+    for (index, scope) in kind.scopes.iter().enumerate() {
+        let index = index.to_string();
+        let periodic = Periodic {
+            kind: name.to_owned(),
+            scope: Some(scope.clone()),
+            payload: Json::from_value(&serde_json::Value::Null),
+            schedule: Schedule::Every(Duration::ZERO),
+        };
+        let item = NewItem {
+            scope: periodic.scope.clone(),
+            dedup_key: Some(periodic.key()),
+            ..NewItem::new("a", periodic.payload)
+        };
+        if let Err(error) = limits.check(&item) {
+            findings.push(refused(
+                &["scopes", &index],
+                error.to_string(),
+                "name the scope by a shorter text that is not empty",
+            ));
+        }
+        if kind.scopes.iter().take_while(|earlier| !std::ptr::eq(*earlier, scope)).any(|earlier| earlier == scope) {
+            findings.push(refused(&["scopes", &index], format!("the scope `{scope}` is listed twice"), "list it once"));
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schedule_whose_items_no_store_takes_is_found() {
+        let scopes = |list: &str| format!("every = \"1h\"\nscope = \"required\"\nscopes = [{list}]");
+        let long = "x".repeat(600);
+        for (settings, told) in [
+            (scopes("\"\", \"a\""), "workhost.toml:4: kinds.a.scopes[0]: scope: it is empty"),
+            (scopes(&format!("\"a\", \"{long}\"")), "kinds.a.scopes[1]: scope: 600 bytes; the limit is 512"),
+            (scopes("\"a\", \"b\", \"a\""), "kinds.a.scopes[2]: the scope `a` is listed twice"),
+            (
+                "every = \"1h\"\npayload = { x = \"\\u0000\" }".to_owned(),
+                "workhost.toml:3: kinds.a.payload: the store would refuse its items: payload: a NUL character",
+            ),
+        ] {
+            let said = read_kind(&settings).expect_err(told);
+            assert!(said.contains(told), "{said}");
+        }
+    }
 
     /// The schedule of the kind `a`, or what is told of it.
     fn read_kind(settings: &str) -> Result<Option<Schedule>, String> {

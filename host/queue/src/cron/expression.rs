@@ -54,7 +54,10 @@ impl Expression {
         }
         let text = fields.join(" ");
         let cron = parser().parse(&text).map_err(|error| {
-            refused(format!("`{text}` cannot be read: {}", reason(&error)), "write it as in `30 3 * * *`")
+            refused(
+                format!("`{text}` cannot be read: {}", reason(&error)),
+                "write it as in `30 3 * * *`; a range runs upwards, as in `22-23,0-2` and not `22-2`",
+            )
         })?;
         let expression = Expression { text, cron };
         // The calendar repeats every 400 years, and the search gives up at the year limit: what does not match between

@@ -17,7 +17,7 @@ pub(super) enum Flaw {
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Flaw::Nul => f.write_str(r"a NUL character (\u0000), which PostgreSQL cannot hold,"),
+            Flaw::Nul => f.write_str(r"a NUL character (\u0000), which no store takes,"),
             Flaw::LoneSurrogate => f.write_str("half of a surrogate pair, which is no character,"),
             Flaw::TooDeep => write!(f, "more than {MAX_DEPTH} levels of nesting"),
         }

@@ -60,7 +60,10 @@ impl PostgresQueue {
     pub(crate) async fn open(url: &str, options: ConnectOptions) -> Result<PostgresQueue> {
         let server = session::server(url, &options)?;
         let pool = Pool::new(&server, &options);
-        session::check_server(&pool).await?;
+        if let Err(error) = session::check_server(&pool).await {
+            // A pool tries until its time is over, and then tells that and not why.
+            return Err(session::reach(&server).await.err().unwrap_or(error));
+        }
         let wake = Arc::new(Notify::new());
         let listener = match options.pooler {
             Pooler::None => wake::listen(server.clone(), Arc::clone(&wake)),
@@ -121,9 +124,8 @@ impl Queue for PostgresQueue {
     }
 
     async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
-        let items: Vec<NewItem> = periodics.iter().map(Periodic::item).collect();
-        self.options.limits.check_new(&items)?;
-        let ids = retrying(|| schedule::enqueue_due(&self.pool, periodics)).await?;
+        let periodics = self.options.limits.sound(periodics);
+        let ids = retrying(|| schedule::enqueue_due(&self.pool, &periodics)).await?;
         if !ids.is_empty() {
             self.wake.notify_one();
         }

@@ -10,7 +10,7 @@ use crate::ending::micros;
 use crate::schedule::{History, Verdict};
 use crate::{Enqueued, ItemId, Periodic};
 
-pub(super) async fn enqueue_due(pool: &Pool, periodics: &[Periodic]) -> sqlx::Result<Vec<ItemId>> {
+pub(super) async fn enqueue_due(pool: &Pool, periodics: &[&Periodic]) -> sqlx::Result<Vec<ItemId>> {
     let mut ids = Vec::new();
     let mut new = Vec::new();
     // At most polls nothing is due, so one look without a lock comes first.
@@ -43,7 +43,7 @@ async fn enqueue_one_in(tx: &mut Session, periodic: &Periodic) -> sqlx::Result<O
         return Ok(None);
     }
     // A statement of its own after the lock: it sees what the host that held the lock before has done.
-    match judge(&mut *tx, std::slice::from_ref(periodic)).await?[..] {
+    match judge(&mut *tx, &[periodic]).await?[..] {
         [(_, Verdict::Due)] => {}
         _ => return Ok(None),
     }
@@ -75,7 +75,7 @@ type Found = (i64, OffsetDateTime, Option<OffsetDateTime>, Option<OffsetDateTime
 /// (exactly one interval after finishing is due), nothing paused; and cron schedules that were never seen before.
 async fn judge<'p>(
     executor: impl PgExecutor<'_>,
-    periodics: &'p [Periodic],
+    periodics: &[&'p Periodic],
 ) -> sqlx::Result<Vec<(&'p Periodic, Verdict)>> {
     let found: Vec<Found> = sqlx::query_as(
         "select p.ord - 1, now(), s.created_at, h.created_at
@@ -111,12 +111,12 @@ async fn judge<'p>(
     )
     .bind(periodics.iter().map(|periodic| periodic.kind.as_str()).collect::<Vec<_>>())
     .bind(periodics.iter().map(|periodic| periodic.scope.as_deref().unwrap_or_default()).collect::<Vec<_>>())
-    .bind(periodics.iter().map(Periodic::key).collect::<Vec<_>>())
+    .bind(periodics.iter().map(|periodic| periodic.key()).collect::<Vec<_>>())
     .bind(periodics.iter().map(|periodic| periodic.schedule.interval().map(micros)).collect::<Vec<_>>())
     .fetch_all(executor)
     .await?;
     let verdict = |(place, now, first_seen, last_created): Found| {
-        let periodic = periodics.get(usize::try_from(place).ok()?)?;
+        let periodic = *periodics.get(usize::try_from(place).ok()?)?;
         Some((periodic, periodic.schedule.judge(&History { now, first_seen, last_created })))
     };
     Ok(found.into_iter().filter_map(verdict).collect())

@@ -41,8 +41,9 @@ use crate::claiming::Hint;
 use crate::ending::Ending;
 use crate::{
     AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Changes, Claim, ClaimRequest, ConnectOptions, Count,
-    Cursor, Deed, Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable,
-    Paused, Periodic, Pulse, Queue, QueueError, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
+    Cursor, DEFAULT_PAYLOAD_BYTES, Deed, Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated,
+    NewItem, NewToken, Pausable, Paused, Periodic, Pulse, Queue, QueueError, Recorded, Recovered, Result, Serving,
+    Token, TokenId, WorkItem,
 };
 use live::Live;
 use trouble::told;
@@ -64,7 +65,8 @@ pub(crate) struct SqliteQueue {
 }
 
 impl SqliteQueue {
-    pub(crate) async fn open(path: &str, options: ConnectOptions) -> Result<SqliteQueue> {
+    pub(crate) async fn open(path: &str, mut options: ConnectOptions) -> Result<SqliteQueue> {
+        options.limits.payload_bytes.get_or_insert(DEFAULT_PAYLOAD_BYTES);
         let path = session::path(path)?;
         let (writer, readers) = session::pools(&path, &options).await?;
         let identity = session::identity(&path).map_err(|error| gone(&path, &error.to_string()))?;
@@ -165,9 +167,8 @@ impl Queue for SqliteQueue {
     }
 
     async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
-        let items: Vec<NewItem> = periodics.iter().map(Periodic::item).collect();
-        self.options.limits.check_new(&items)?;
-        let ids = schedule::enqueue_due(&self.readers, &self.writer, periodics).await.map_err(told)?;
+        let periodics = self.options.limits.sound(periodics);
+        let ids = schedule::enqueue_due(&self.readers, &self.writer, &periodics).await.map_err(told)?;
         if !ids.is_empty() {
             self.wake.notify_one();
         }

@@ -12,7 +12,7 @@ use crate::{Enqueued, ItemId, Periodic};
 pub(super) async fn enqueue_due(
     readers: &SqlitePool,
     writer: &SqlitePool,
-    periodics: &[Periodic],
+    periodics: &[&Periodic],
 ) -> sqlx::Result<Vec<ItemId>> {
     let mut ids = Vec::new();
     for periodic in periodics {
