@@ -35,6 +35,9 @@ struct Args {
     /// Crawl this folder instead of made ones (may be repeated); it is only read
     #[arg(long, value_name = "FOLDER")]
     dir: Vec<PathBuf>,
+    /// Only validate the registry of all handlers, strictly, with annotations as CI shows them
+    #[arg(long)]
+    validate: bool,
     /// Where the demonstration lives; made anew at each run
     #[arg(long, value_name = "FOLDER", hide = true)]
     folder: PathBuf,
@@ -73,6 +76,9 @@ async fn signal(kind: SignalKind) {
 async fn run(args: Args) -> Result<()> {
     let begun = Instant::now();
     let scene = Scene::prepare(&args.folder, &args.components, &args.program, &args.dir).await?;
+    if args.validate {
+        return scene.validate();
+    }
     let mut daemon = scene.serve()?;
     println!("workhost serves {} (log: {})", scene.store().display(), scene.log().display());
     for scope in &scene.scopes {

@@ -89,6 +89,13 @@ impl Scene {
         command
     }
 
+    /// Has the registry checked as CI has it checked.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let status = self.command().args(["validate", "--strict", "--format", "github"]).status()?;
+        ensure!(status.success(), "the registry of this repository's handlers is not valid");
+        Ok(())
+    }
+
     /// Starts the daemon and waits until it listens.
     pub(crate) fn serve(&self) -> Result<Daemon> {
         let log = fs::File::create(self.log())?;

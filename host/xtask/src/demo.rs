@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// Crawl this folder instead of made ones (may be repeated); it is only read
     #[arg(long, value_name = "FOLDER")]
     dir: Vec<std::path::PathBuf>,
+    /// Only validate the registry of all handlers, strictly, with annotations as CI shows them
+    #[arg(long)]
+    validate: bool,
 }
 
 /// Runs the command.
@@ -38,6 +41,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     demo.arg("--program").arg(built.join("workhost"));
     for dir in &args.dir {
         demo.arg("--dir").arg(dir);
+    }
+    if args.validate {
+        demo.arg("--validate");
     }
     hand_over(demo)
 }
