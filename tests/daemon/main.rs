@@ -9,6 +9,7 @@ mod crash;
 mod crawl;
 mod handlers;
 mod input;
+mod languages;
 mod registry;
 mod serving;
 mod validate;

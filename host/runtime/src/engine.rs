@@ -46,8 +46,8 @@ fn config(limits: &Limits) -> Config {
         .concurrency_support(false)
         // What no compiler of handlers needs is off, and so are its bugs.
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
         .wasm_relaxed_simd(false)
+        // Several memories stay on: the engine's own adapters between the parts of a component have those of both.
         .max_wasm_stack(limits.wasm_stack_bytes)
         .async_stack_size(limits.attempt_stack_bytes)
         // 4 GiB of address space per memory, so that compiled code needs no bounds checks.

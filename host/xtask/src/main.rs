@@ -17,6 +17,7 @@ mod check;
 mod demo;
 mod handlers;
 mod hooks;
+mod languages;
 mod libtest;
 mod migrations;
 mod mutants;

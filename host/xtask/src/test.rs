@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
-use crate::handlers;
 use crate::libtest::{Count, Reader};
 use crate::postgres::{Programs, Purpose, Server, pgbouncer};
 use crate::process::{AlreadyTold, cargo, run as run_program, say};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
+use crate::{handlers, languages};
 
 /// Run the tests, with all that they need set up: components, PostgreSQL, PgBouncer
 ///
@@ -100,6 +100,7 @@ fn integration(args: &Args, workspace: &Workspace, tally: &mut Tally) -> Result<
         bail!("no package has a test target with `test = false`\nhint: declare one with [[test]] in its Cargo.toml");
     }
     handlers::build(workspace)?;
+    languages::build(workspace)?;
     let programs = Programs::provide()?;
     say(&format!("starting a server of our own with {}", programs.described()));
     let server = Server::start(&programs, Purpose::Tests)?;
