@@ -8,8 +8,9 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::bindings::SandboxPre;
+use crate::cache::CompileCache;
 use crate::capability::{dirs, sql};
-use crate::component::{self, Compiled};
+use crate::compile;
 use crate::describe;
 use crate::engine;
 use crate::error::{LoadError, RuntimeError};
@@ -31,26 +32,37 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// One per sandbox that there may be at a time.
     pub(crate) turns: Semaphore,
+    /// One per core: how many components are read and compiled at a time.
+    pub(crate) compiling: Semaphore,
+    /// Where compiled code is kept, if anywhere.
+    pub(crate) cache: Option<CompileCache>,
 }
 
 impl Runtime {
     /// Starts an engine within these limits, and the thread that counts its epochs. The thread ends with
-    /// the last clone and the last handler.
+    /// the last clone and the last handler. Each component is compiled anew.
     pub fn new(limits: Limits) -> Result<Runtime, RuntimeError> {
+        Runtime::with_cache(limits, None)
+    }
+
+    /// The same, with compiled code from this cache.
+    pub fn with_cache(limits: Limits, cache: Option<CompileCache>) -> Result<Runtime, RuntimeError> {
         let engine = engine::start(&limits)?;
         let turns = Semaphore::new(limits.attempts as usize);
-        Ok(Runtime(Arc::new(Shared { engine, limits, turns })))
+        let compiling = Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from));
+        Ok(Runtime(Arc::new(Shared { engine, limits, turns, compiling, cache })))
     }
 
     /// Reads, compiles and checks a component with its grants: names wrong input for what it is, refuses
     /// imports that were not granted, prepares the granted statements, looks for the granted folders, and
     /// asks the component which kinds it runs.
     ///
-    /// Compiles on a blocking thread; a large component takes seconds. Runs no guest code but `describe`.
+    /// Compiles on a blocking thread, as many components at a time as there are cores; a large one takes seconds, and
+    /// is told of in the log. Runs no guest code but `describe`.
     pub async fn load(&self, component: &Path, grants: Grants) -> Result<Handler, LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
         let memory_bytes = memory(&grants, limits)?;
-        let compiled = self.compile(component).await?;
+        let compiled = compile::compile(&self.0, component).await?;
         let imports = imports::sort(engine, &compiled.component, &grants)?;
         let unused = imports::unused_grants(&imports, &grants);
         let pre = prelink(engine, &compiled.component, &imports)?;
@@ -73,21 +85,10 @@ impl Runtime {
     /// some grant could allow is there, and refuses.
     pub async fn describe(&self, component: &Path) -> Result<Vec<KindDescription>, LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
-        let compiled = self.compile(component).await?;
+        let compiled = compile::compile(&self.0, component).await?;
         let imports = imports::sort_grantable(engine, &compiled.component)?;
         let pre = prelink(engine, &compiled.component, &imports)?;
         describe::describe(&self.0, &pre, limits.memory_bytes).await
-    }
-
-    /// Reads and compiles on a blocking thread.
-    async fn compile(&self, component: &Path) -> Result<Compiled, LoadError> {
-        let Shared { engine, limits, .. } = &*self.0;
-        let (engine, path, limit) = (engine.clone(), component.to_owned(), limits.component_bytes);
-        let compiling = tokio::task::spawn_blocking(move || component::compile(&engine, &path, limit));
-        // A panic of the compiler is a finding about this component, not the end of the host.
-        compiling.await.unwrap_or_else(|panic| {
-            Err(LoadError::Invalid { path: component.to_owned(), reason: format!("the compiler broke on it: {panic}") })
-        })
     }
 
     pub(crate) fn shared(&self) -> &Shared {
