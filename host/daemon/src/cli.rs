@@ -3,6 +3,7 @@
 mod enqueue;
 mod logging;
 mod output;
+mod progress;
 mod show;
 mod validate;
 

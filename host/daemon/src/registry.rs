@@ -43,11 +43,16 @@ struct Loaded {
 }
 
 impl Registry {
-    /// Loads every component and checks the whole.
+    /// Loads every component and checks the whole. Calls `loaded` after each component.
     ///
     /// # Errors
     /// Everything that is wrong, at once.
-    pub async fn load(config: &Config, runtime: &Runtime, retention: Arc<dyn Retention>) -> Result<Registry, Findings> {
+    pub async fn load(
+        config: &Config,
+        runtime: &Runtime,
+        retention: Arc<dyn Retention>,
+        loaded: &(dyn Fn() + Sync),
+    ) -> Result<Registry, Findings> {
         let (databases, mut findings) = grants::connect_databases(config).await;
         // Without its database a handler would only be told wrong things of its grants.
         let complete = config
@@ -58,7 +63,11 @@ impl Registry {
         let loads = complete.map(|(index, settings)| {
             let component = config.source.resolve(&settings.component);
             let grants = grants::grants(settings, config, &databases, &retention);
-            async move { (index, runtime.load(&component, grants).await, component) }
+            async move {
+                let handler = runtime.load(&component, grants).await;
+                loaded();
+                (index, handler, component)
+            }
         });
         let mut loaded = Vec::new();
         for (index, result, component) in join_all(loads).await {

@@ -44,8 +44,9 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let migrated = queue.migrate().await?;
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
     let limits = Limits::default();
-    let runtime = Runtime::new(Limits { attempts: limits.attempts.max(config.worker.slots), ..limits })?;
-    let registry = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone()))).await?;
+    let limits = Limits { attempts: limits.attempts.max(config.worker.slots), ..limits };
+    let runtime = Runtime::new(limits)?;
+    let registry = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone())), &|| ()).await?;
     let kinds: Vec<&str> = registry.kinds().map(|kind| kind.name.as_str()).collect();
     info!(?kinds, "the registry is valid");
     warn_of_unknown_kinds(&*queue, &registry).await?;

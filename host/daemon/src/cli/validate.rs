@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use clap::ValueEnum;
 use workhost_runtime::{Limits, Retention, Runtime};
 
-use super::{block_on, output};
+use super::{block_on, output, progress};
 use crate::config;
 use crate::finding::Findings;
 use crate::registry::Registry;
@@ -59,6 +59,9 @@ pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 fn check(file: &Path) -> anyhow::Result<usize> {
     let config = config::load(file)?;
     let runtime = Runtime::new(Limits::default())?;
-    let registry = block_on(async { Ok(Registry::load(&config, &runtime, Arc::new(NoRetention)).await?) })?;
-    Ok(registry.kinds().count())
+    let bar = progress::components(config.handlers.len());
+    let registry =
+        block_on(async { Ok(Registry::load(&config, &runtime, Arc::new(NoRetention), &|| bar.inc(1)).await?) });
+    bar.finish_and_clear();
+    Ok(registry?.kinds().count())
 }
