@@ -45,7 +45,7 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
     let limits = Limits::default();
     let limits = Limits { attempts: limits.attempts.max(config.worker.slots), ..limits };
-    let runtime = Runtime::new(limits)?;
+    let runtime = Runtime::with_cache(limits, config.compile_cache())?;
     let registry = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone())), &|| ()).await?;
     let kinds: Vec<&str> = registry.kinds().map(|kind| kind.name.as_str()).collect();
     info!(?kinds, "the registry is valid");

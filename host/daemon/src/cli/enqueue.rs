@@ -77,7 +77,7 @@ async fn check(config: &Config, args: &Args, payload: &Json) -> anyhow::Result<(
     if kind.scope == ScopeRule::Required && args.scope.is_none() {
         bail!("kind `{}` requires a scope: add --scope SCOPE", args.kind);
     }
-    let runtime = Runtime::new(Limits::default())?;
+    let runtime = Runtime::with_cache(Limits::default(), config.compile_cache())?;
     let schemas = Registry::describe(config, &runtime).await?;
     let Some(schema) = schemas.get(&args.kind) else {
         bail!("no component in {} runs kind `{}`: see `workhost validate`", config.source.file.display(), args.kind);

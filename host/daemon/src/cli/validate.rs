@@ -58,7 +58,7 @@ pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 
 fn check(file: &Path) -> anyhow::Result<usize> {
     let config = config::load(file)?;
-    let runtime = Runtime::new(Limits::default())?;
+    let runtime = Runtime::with_cache(Limits::default(), config.compile_cache())?;
     let bar = progress::components(config.handlers.len());
     let registry =
         block_on(async { Ok(Registry::load(&config, &runtime, Arc::new(NoRetention), &|| bar.inc(1)).await?) });
