@@ -31,7 +31,7 @@ use crate::text;
 #[derive(Debug)]
 pub struct CompileCache {
     path: PathBuf,
-    /// Bytes of one entry; 256 MiB. The code of a Python handler has about 60 MB. A larger one is not kept.
+    /// Bytes of the code of one component; 256 MiB. A larger one is compiled at each start.
     entry_bytes: u64,
     /// Bytes of all entries; 1 GiB. What was not used for longest goes first.
     total_bytes: u64,

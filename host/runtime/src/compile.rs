@@ -47,7 +47,7 @@ pub(crate) async fn compile(shared: &Arc<Shared>, path: &Path) -> Result<Compile
         }
         Ok((component, took))
     });
-    let (component, took) = with_notice(path, compiling).await?;
+    let (component, took) = with_notice(path, PATIENCE, compiling).await?;
     tracing::debug!(component = %path.display(), digest, ?took, "compiled");
     Ok(Compiled { component, digest })
 }
@@ -63,10 +63,14 @@ fn find(shared: &Shared, source: &Source) -> Result<Option<Component>, LoadError
 }
 
 /// Says what it waits for, when that takes long.
-async fn with_notice<T>(path: &Path, work: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
+async fn with_notice<T>(
+    path: &Path,
+    patience: Duration,
+    work: impl Future<Output = Result<T, LoadError>>,
+) -> Result<T, LoadError> {
     let mut work = std::pin::pin!(work);
     let start = Instant::now();
-    if let Ok(done) = tokio::time::timeout(PATIENCE, &mut work).await {
+    if let Ok(done) = tokio::time::timeout(patience, &mut work).await {
         return done;
     }
     tracing::info!("compiling {}", path.display());
@@ -90,3 +94,6 @@ async fn blocking<T: Send + 'static>(
         Err(LoadError::Invalid { path: path.to_owned(), reason: format!("the compiler broke on it: {panic}") })
     })
 }
+
+#[cfg(test)]
+mod tests;
