@@ -86,6 +86,11 @@ impl Workshop {
         daemon::command(self).args(arguments).output().unwrap()
     }
 
+    /// Runs the program to its end by way of another one, such as one that takes something away from it.
+    pub(crate) fn run_under(&self, wrapper: &[&str], arguments: &[&str]) -> Output {
+        daemon::command_under(self, wrapper).args(arguments).output().unwrap()
+    }
+
     /// Runs the program with a standard output that nobody reads.
     pub(crate) fn run_closed(&self, arguments: &[&str]) -> Output {
         let (reader, writer) = std::io::pipe().unwrap();

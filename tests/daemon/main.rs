@@ -5,6 +5,7 @@
 mod harness;
 
 mod attempts;
+mod cache;
 mod crash;
 mod crawl;
 mod handlers;

@@ -4,6 +4,7 @@ mod enqueue;
 mod inspect;
 mod logging;
 mod output;
+mod progress;
 mod show;
 mod validate;
 

@@ -1,5 +1,6 @@
 //! The configuration file: what it holds, and how it is read.
 
+mod cache;
 mod load;
 mod place;
 pub(crate) mod schedule;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use workhost_queue::{ConnectOptions, Pooler, Schedule};
 
+pub use cache::Cache;
 pub use load::load;
 pub use place::Source;
 pub use values::{Bytes, Url};
@@ -30,6 +32,9 @@ pub struct Config {
     /// What is kept of a work item.
     #[serde(default)]
     pub limits: Limits,
+    /// How components are run.
+    #[serde(default)]
+    pub runtime: Runtime,
     /// The HTTP side.
     #[serde(default)]
     pub admin: Admin,
@@ -158,6 +163,14 @@ impl Limits {
             ..workhost_runtime::Limits::default()
         }
     }
+}
+
+/// `[runtime]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Runtime {
+    /// Where compiled components are kept.
+    pub cache: Cache,
 }
 
 /// `[admin]`

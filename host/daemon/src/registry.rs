@@ -42,7 +42,8 @@ pub struct Kind {
 }
 
 impl Registry {
-    /// Loads every component and checks the whole. Answers the registry, and what it has to warn of.
+    /// Loads every component and checks the whole. Answers the registry, and what it has to warn of. Calls `loaded` after
+    /// each component.
     ///
     /// # Errors
     /// Everything that is wrong, at once, warnings too.
@@ -50,6 +51,7 @@ impl Registry {
         config: &Config,
         runtime: &Runtime,
         retention: Arc<dyn Retention>,
+        loaded: &(dyn Fn() + Sync),
     ) -> Result<(Registry, Vec<Finding>), Findings> {
         let (databases, findings) = grants::connect_databases(config).await;
         // Without its database a handler would only be told wrong things of its grants.
@@ -57,10 +59,12 @@ impl Registry {
             |settings: &HandlerSettings| settings.sql.values().all(|grant| databases.contains_key(&grant.database));
         let load = async |component: PathBuf, settings: &HandlerSettings| {
             let grants = grants::grants(settings, config, &databases, &retention);
-            runtime.load(&component, grants).await
+            let handler = runtime.load(&component, grants).await;
+            loaded();
+            handler
         };
-        let (loaded, failed) = each(config, complete, load).await;
-        let described: Vec<Described> = loaded
+        let (handlers, failed) = each(config, complete, load).await;
+        let described: Vec<Described> = handlers
             .iter()
             .map(|(index, component, handler)| Described {
                 index: *index,
@@ -74,7 +78,7 @@ impl Registry {
             return Err(Findings(findings));
         }
         let mut kinds = BTreeMap::new();
-        for (_, _, handler) in loaded {
+        for (_, _, handler) in handlers {
             for KindDescription { kind: name, .. } in &handler.examined().kinds {
                 let (Some(settings), Some(schema)) = (config.kinds.get(name), schemas.remove(name)) else { continue };
                 let kind = Kind { name: name.clone(), settings: settings.clone(), schema, handler: handler.clone() };
@@ -85,10 +89,17 @@ impl Registry {
         Ok((Registry { kinds, periodics }, findings))
     }
 
-    /// Checks the whole as far as it can be done without databases: what is wrong, and what to warn of.
-    pub async fn examine(config: &Config, runtime: &Runtime) -> (PayloadSchemas, Vec<Finding>) {
+    /// Checks the whole as far as it can be done without databases: what is wrong, and what to warn of. Calls `loaded`
+    /// after each component.
+    pub async fn examine(
+        config: &Config,
+        runtime: &Runtime,
+        loaded: &(dyn Fn() + Sync),
+    ) -> (PayloadSchemas, Vec<Finding>) {
         let examine = async |component: PathBuf, settings: &HandlerSettings| {
-            runtime.examine(&component, &grants::outline(settings, config)).await
+            let examined = runtime.examine(&component, &grants::outline(settings, config)).await;
+            loaded();
+            examined
         };
         let (examined, failed) = each(config, |_| true, examine).await;
         let described: Vec<Described> =

@@ -44,8 +44,10 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let migrated = queue.migrate().await?;
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
     let limits = config.limits.runtime();
-    let runtime = Runtime::new(Limits { attempts: limits.attempts.max(config.worker.slots), ..limits })?;
-    let (registry, warnings) = Registry::load(&config, &runtime, Arc::new(QueueRetention(queue.clone()))).await?;
+    let limits = Limits { attempts: limits.attempts.max(config.worker.slots), ..limits };
+    let runtime = Runtime::with_cache(limits, config.compile_cache())?;
+    let retention = Arc::new(QueueRetention(queue.clone()));
+    let (registry, warnings) = Registry::load(&config, &runtime, retention, &|| ()).await?;
     for warning in warnings {
         warn!("{warning}");
     }

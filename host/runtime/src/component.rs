@@ -1,6 +1,6 @@
-//! From bytes to a compiled component that is a handler for this host.
+//! A component: its bytes, compiling them, and whether it is a handler for this host.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
@@ -10,29 +10,40 @@ use crate::error::LoadError;
 use crate::file;
 use crate::imports::{CONTRACT, InterfaceName, OFFERED};
 
-/// A compiled component, and the digest of the bytes that it was compiled from.
-pub(crate) struct Compiled {
-    pub(crate) component: Component,
-    /// `sha256:` and 64 hexadecimal digits.
-    pub(crate) digest: String,
-    /// The file's size.
-    pub(crate) bytes: usize,
-    /// The version of the contract that it was built against.
-    pub(crate) contract: String,
+/// A component's bytes as they were read, and their SHA-256.
+pub(crate) struct Source {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    pub(crate) sha256: [u8; 32],
 }
 
-/// Reads and compiles a component. Blocks, for seconds if it is large.
-pub(crate) fn compile(engine: &Engine, path: &Path, limit: u64) -> Result<Compiled, LoadError> {
-    let bytes = file::read(path, limit)?;
-    let digest = format!("sha256:{}", hex::encode(Sha256::digest(&bytes)));
-    let component = Component::from_binary(engine, &bytes)
-        .map_err(|reason| LoadError::Invalid { path: path.to_owned(), reason: format!("{reason:#}") })?;
-    let contract = contract(engine, &component)?;
-    Ok(Compiled { component, digest, bytes: bytes.len(), contract })
+impl Source {
+    /// Reads a file of at most `limit` bytes. Blocks.
+    pub(crate) fn read(path: &Path, limit: u64) -> Result<Source, LoadError> {
+        let bytes = file::read(path, limit)?;
+        let sha256 = Sha256::digest(&bytes).into();
+        Ok(Source { path: path.to_owned(), bytes, sha256 })
+    }
+
+    /// Compiles it. Blocks, for seconds if it is large.
+    pub(crate) fn compile(&self, engine: &Engine) -> Result<Component, LoadError> {
+        Component::from_binary(engine, &self.bytes)
+            .map_err(|reason| LoadError::Invalid { path: self.path.clone(), reason: format!("{reason:#}") })
+    }
+
+    /// The file's size.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// `sha256:` and 64 hexadecimal digits.
+    pub(crate) fn digest(&self) -> String {
+        format!("sha256:{}", hex::encode(self.sha256))
+    }
 }
 
 /// The version in which it exports the contract's `handler`; one that does not fit is an error.
-fn contract(engine: &Engine, component: &Component) -> Result<String, LoadError> {
+pub(crate) fn contract(engine: &Engine, component: &Component) -> Result<String, LoadError> {
     let kind = component.component_type();
     let exports: Vec<&str> = kind.exports(engine).map(|(name, _)| name).collect();
     let handler =

@@ -4,13 +4,17 @@
 //! [`Job`] per call, each in a sandbox of its own, and says how it [`Ended`]. The [`Control`] beside
 //! a running job carries the wish to stop in and progress out. Nothing here knows the queue.
 //!
+//! Compiled code is kept in a [`CompileCache`], if there is one.
+//!
 //! Three brakes hold a guest, always all three: epochs stop running code, dropping the future of
 //! [`Handler::run`] stops code that waits in a host call, and a limiter counts memory over the whole
 //! sandbox. What a handler was not granted is not in its linker.
 
 mod attempt;
 mod bindings;
+mod cache;
 mod capability;
+mod compile;
 mod component;
 mod control;
 mod describe;
@@ -26,11 +30,14 @@ mod job;
 mod limiter;
 mod limits;
 mod linker;
+#[cfg(test)]
+mod log_of;
 mod output;
 mod runtime;
 mod sandbox;
 mod text;
 
+pub use cache::CompileCache;
 pub use capability::dirs::DirGrant;
 pub use capability::retention::{Retention, RetentionGrant};
 pub use capability::sql::{Database, DatabaseError, SqlGrant};

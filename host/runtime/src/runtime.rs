@@ -8,8 +8,9 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::bindings::SandboxPre;
+use crate::cache::CompileCache;
 use crate::capability::{dirs, sql};
-use crate::component::{self, Compiled};
+use crate::compile;
 use crate::describe;
 use crate::engine;
 use crate::error::{LoadError, RuntimeError};
@@ -32,22 +33,33 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// One per sandbox that there may be at a time.
     pub(crate) turns: Semaphore,
+    /// One per core: how many components are read and compiled at a time.
+    pub(crate) compiling: Semaphore,
+    /// Where compiled code is kept, if anywhere.
+    pub(crate) cache: Option<CompileCache>,
 }
 
 impl Runtime {
     /// Starts an engine within these limits, and the thread that counts its epochs. The thread ends with
-    /// the last clone and the last handler.
+    /// the last clone and the last handler. Each component is compiled anew.
     pub fn new(limits: Limits) -> Result<Runtime, RuntimeError> {
+        Runtime::with_cache(limits, None)
+    }
+
+    /// The same, with compiled code from this cache.
+    pub fn with_cache(limits: Limits, cache: Option<CompileCache>) -> Result<Runtime, RuntimeError> {
         let engine = engine::start(&limits)?;
         let turns = Semaphore::new(limits.attempts as usize);
-        Ok(Runtime(Arc::new(Shared { engine, limits, turns })))
+        let compiling = Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from));
+        Ok(Runtime(Arc::new(Shared { engine, limits, turns, compiling, cache })))
     }
 
     /// Reads, compiles and checks a component with its grants: names wrong input for what it is, refuses
     /// imports that were not granted, prepares the granted statements, looks for the granted folders, and
     /// asks the component which kinds it runs.
     ///
-    /// Compiles on a blocking thread; a large component takes seconds. Runs no guest code but `describe`.
+    /// Compiles on a blocking thread, as many components at a time as there are cores; a large one takes seconds, and
+    /// is told of in the log. Runs no guest code but `describe`.
     pub async fn load(&self, component: &Path, grants: Grants) -> Result<Handler, LoadError> {
         let limits = &self.0.limits;
         let outline = grants.outline();
@@ -67,7 +79,7 @@ impl Runtime {
     async fn examined(&self, component: &Path, grants: &Outline) -> Result<(Examined, SandboxPre<State>), LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
         let memory_bytes = memory(grants.memory_bytes, limits)?;
-        let compiled = self.compile(component).await?;
+        let compiled = compile::compile(&self.0, component).await?;
         let imports = imports::sort(engine, &compiled.component, grants)?;
         let unused_grants = imports::unused_grants(&imports, grants);
         let pre = prelink(engine, &compiled.component, &imports)?;
@@ -80,7 +92,7 @@ impl Runtime {
     /// Looks at a component without granting it anything: what it imports, and which kinds it says that it runs.
     pub async fn inspect(&self, component: &Path) -> Result<Inspection, LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
-        let compiled = self.compile(component).await?;
+        let compiled = compile::compile(&self.0, component).await?;
         let (mut imports, refused) = imports::divide(engine, &compiled.component, &Outline::default());
         let (grantable, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|import| import.grant.is_some());
         let inert_or_base = imports.clone();
@@ -102,17 +114,6 @@ impl Runtime {
             imports: inert_or_base,
             grantable,
             refused,
-        })
-    }
-
-    /// Reads and compiles on a blocking thread.
-    async fn compile(&self, component: &Path) -> Result<Compiled, LoadError> {
-        let Shared { engine, limits, .. } = &*self.0;
-        let (engine, path, limit) = (engine.clone(), component.to_owned(), limits.component_bytes);
-        let compiling = tokio::task::spawn_blocking(move || component::compile(&engine, &path, limit));
-        // A panic of the compiler is a finding about this component, not the end of the host.
-        compiling.await.unwrap_or_else(|panic| {
-            Err(LoadError::Invalid { path: component.to_owned(), reason: format!("the compiler broke on it: {panic}") })
         })
     }
 

@@ -14,10 +14,26 @@ pub(crate) struct Daemon {
     pub(crate) address: SocketAddr,
 }
 
+/// The program, started by another one that takes a command line to run.
+pub(super) fn command_under(workshop: &Workshop, wrapper: &[&str]) -> Command {
+    let program = command(workshop);
+    let mut command = Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(program.get_program()).args(program.get_args()).stdin(Stdio::null());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
 pub(super) fn command(workshop: &Workshop) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_workhost"));
     command.arg("--config").arg(workshop.path("workhost.toml")).stdin(Stdio::null()).env("RUST_BACKTRACE", "1");
-    for name in ["WORKHOST_CONFIG", "WORKHOST_LOG", "WORKHOST_LOG_FORMAT"] {
+    // One cache of compiled components for all tests and runs, and not that of whoever runs them.
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    for name in ["CACHE_DIRECTORY", "WORKHOST_CONFIG", "WORKHOST_LOG", "WORKHOST_LOG_FORMAT"] {
         command.env_remove(name);
     }
     command

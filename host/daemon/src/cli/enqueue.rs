@@ -78,8 +78,8 @@ async fn check(config: &Config, args: &Args, payload: &Json) -> anyhow::Result<(
     if kind.scope == ScopeRule::Required && args.scope.is_none() {
         bail!("kind `{}` requires a scope: add --scope SCOPE", args.kind);
     }
-    let runtime = Runtime::new(Limits::default())?;
-    let (schemas, findings) = Registry::examine(config, &runtime).await;
+    let runtime = Runtime::with_cache(Limits::default(), config.compile_cache())?;
+    let (schemas, findings) = Registry::examine(config, &runtime, &|| ()).await;
     let Some(schema) = schemas.get(&args.kind) else {
         // It may be the kind of a component that could not be loaded.
         if findings.iter().any(|finding| finding.severity == Severity::Error) {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use workhost_runtime::{ImportClass, Inspection, KindDescription, Limits, Runtime};
 
 use super::{block_on, output};
+use crate::config::{Cache, Source};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -25,7 +26,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let file = &args.file;
     let inspected = block_on(async {
-        let runtime = Runtime::new(Limits::default())?;
+        let runtime = Runtime::with_cache(Limits::default(), Cache::Standard.of(&Source::default()))?;
         Ok(runtime.inspect(file).await)
     })?;
     let inspection = match inspected {

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use workhost_queue::{ConnectOptions, connect};
 use workhost_runtime::{Limits, Retention, Runtime};
 
-use super::{block_on, output};
+use super::{block_on, output, progress};
 use crate::config::{self, Config};
 use crate::finding::{Finding, Findings, Severity};
 use crate::registry::{self, PayloadSchema, Registry};
@@ -119,13 +119,18 @@ fn summary(file: &Path, args: &Args, checked: &Checked, valid: bool) -> String {
 }
 
 async fn check(config: &Config, args: &Args) -> anyhow::Result<Checked> {
-    let runtime = Runtime::new(Limits::default())?;
+    let runtime = Runtime::with_cache(Limits::default(), config.compile_cache())?;
+    let bar = progress::components(config.handlers.len());
+    let loaded = || bar.inc(1);
     if args.offline {
-        let (schemas, mut findings) = Registry::examine(config, &runtime).await;
+        let (schemas, mut findings) = Registry::examine(config, &runtime, &loaded).await;
+        bar.finish_and_clear();
         findings.extend(stranded(config, args, |kind| schemas.get(kind)).await);
         return Ok(Checked { kinds: schemas.len(), findings });
     }
-    match Registry::load(config, &runtime, Arc::new(NoRetention)).await {
+    let registry = Registry::load(config, &runtime, Arc::new(NoRetention), &loaded).await;
+    bar.finish_and_clear();
+    match registry {
         Ok((registry, mut findings)) => {
             findings.extend(stranded(config, args, |name| registry.kind(name).map(|kind| &kind.schema)).await);
             Ok(Checked { kinds: registry.kinds().count(), findings })

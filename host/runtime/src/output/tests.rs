@@ -1,33 +1,7 @@
 //! What a guest's output becomes, read from the events that it makes.
 
-use std::io::Write;
-
-use tracing_subscriber::fmt::MakeWriter;
-
 use super::*;
-
-/// Collects what the subscriber writes.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Log;
-
-    fn make_writer(&'a self) -> Log {
-        self.clone()
-    }
-}
+use crate::log_of::log_of;
 
 fn output(limits: &Limits, control: &Arc<Control>) -> Arc<Output> {
     Output::new(7, "report".into(), 2, limits, control)
@@ -35,11 +9,7 @@ fn output(limits: &Limits, control: &Arc<Control>) -> Arc<Output> {
 
 /// The events of an attempt's output, one per line, without their time.
 fn events(limits: &Limits, guest: impl FnOnce(&Arc<Output>)) -> Vec<String> {
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
-    tracing::subscriber::with_default(subscriber, || guest(&output(limits, &Arc::default())));
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    text.lines().map(|line| line.trim().to_owned()).collect()
+    log_of(|| guest(&output(limits, &Arc::default())))
 }
 
 fn printed(pieces: &[&[u8]]) -> Vec<String> {
