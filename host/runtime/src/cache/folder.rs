@@ -4,7 +4,7 @@
 //! its place after it was looked at.
 
 use std::fs::{DirBuilder, File, Metadata};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -45,9 +45,16 @@ impl Folder {
     /// Opens the folder, and makes it where it is missing.
     pub(super) fn open(path: &Path) -> Result<Folder, Unusable> {
         let shown = path.display();
-        let failed = |error: io::Error| Unusable {
-            problem: format!("the folder {shown} cannot be used: {error}"),
-            mend: "name a folder that workhost may write in the configuration, or turn the cache off",
+        let failed = |error: io::Error| {
+            let reason = match error.kind() {
+                // Said while it is made, and only of what is no folder.
+                ErrorKind::AlreadyExists => "a file of this name is in its place".to_owned(),
+                _ => error.to_string(),
+            };
+            Unusable {
+                problem: format!("the folder {shown} cannot be used: {reason}"),
+                mend: "name a folder that workhost may write in the configuration, or turn the cache off",
+            }
         };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -47,7 +47,7 @@ fn a_secret_that_is_no_secret_is_not_used() {
 
 #[test]
 fn a_path_that_is_a_file_is_not_used() {
-    unusable(&["cannot be used"], |bench| {
+    unusable(&["cannot be used", "a file of this name"], |bench| {
         std::fs::remove_dir_all(bench.path()).unwrap();
         std::fs::write(bench.path(), "").unwrap();
     });
