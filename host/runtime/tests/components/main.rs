@@ -3,6 +3,7 @@
 
 mod contract;
 mod file;
+mod golden;
 mod grants;
 mod guest;
 mod limits;
