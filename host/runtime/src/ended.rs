@@ -1,5 +1,6 @@
 //! How an attempt ended: every way from wasm to words, in one place.
 
+mod backtrace;
 mod words;
 
 use wasmtime::Trap;
