@@ -126,6 +126,9 @@ fn limit(error: &wasmtime::Error, limits: &Limits) -> Option<String> {
     if root.contains("fuel allocated for hostcalls") {
         return Some(format!("value larger than {} passed to the host", text::size(limits.hostcall_bytes)));
     }
+    if root.contains("store handle limit exceeded") {
+        return Some(format!("limit of {} handles of resources", limits.component_handles));
+    }
     if root.starts_with("resource limit exceeded: ") {
         return Some(format!("limit on instances, tables and memories ({root})"));
     }
@@ -136,7 +139,7 @@ fn limit(error: &wasmtime::Error, limits: &Limits) -> Option<String> {
 }
 
 fn for_people(message: &str, limits: &Limits) -> String {
-    text::shortened(text::harmless(message), limits.error_bytes)
+    text::harmless(message, limits.error_bytes)
 }
 
 #[cfg(test)]
