@@ -8,6 +8,7 @@ mod attempts;
 mod crash;
 mod crawl;
 mod handlers;
+mod hostile;
 mod input;
 mod registry;
 mod serving;
