@@ -129,8 +129,13 @@ fn limit(error: &wasmtime::Error, limits: &Limits) -> Option<String> {
     if root.contains("store handle limit exceeded") {
         return Some(format!("limit of {} handles of resources", limits.component_handles));
     }
-    if root.starts_with("resource limit exceeded: ") {
-        return Some(format!("limit on instances, tables and memories ({root})"));
+    if let Some(what) = root.strip_prefix("resource limit exceeded: ") {
+        return Some(match what.split_once(" count too high").map(|(what, _)| what) {
+            Some("memory") => format!("limit of {} memories", limits.memories),
+            Some("table") => format!("limit of {} tables", limits.tables),
+            Some("instance") => format!("limit of {} core instances", limits.core_instances),
+            _ => format!("limit on instances, tables and memories ({what})"),
+        });
     }
     if root.starts_with("requested len ") {
         return Some(format!("limit of {} random bytes at a time", text::size(limits.random_bytes as usize)));

@@ -44,6 +44,8 @@ fn limits_are_told_by_name() {
         ended(LimitHit("memory limit of 64 MiB".into()), ""),
         Ended::Limit { limit: "memory limit of 64 MiB".into() }
     );
+    let counted = wasmtime::Error::msg("resource limit exceeded: memory count too high at 5");
+    assert_eq!(ended(counted, ""), Ended::Limit { limit: "limit of 4 memories".into() });
 }
 
 #[test]
