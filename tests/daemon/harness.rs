@@ -2,6 +2,7 @@
 
 mod daemon;
 mod database;
+mod footprint;
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};

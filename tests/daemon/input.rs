@@ -48,7 +48,7 @@ on_both_stores! {
     }
 
     async fn limits_are_those_of_the_configuration(w: Workshop) {
-        w.configure_with("[worker]\n[limits]\npayload = 40\nresult = 30\nlog_tail = \"1KiB\"\n", &guest("echo", ""));
+        w.configure_with("[worker]\n[limits]\npayload = 40\nresult = 30\nlog_tail = \"2KiB\"\n", &guest("echo", ""));
         let daemon = w.serve();
         let said = w.run_refused(&["enqueue", "echo", "--payload", r#"{"message": "0123456789012345678901234567"}"#]);
         assert!(said.contains("payload: 43 bytes; the limit is 40"), "{said}");

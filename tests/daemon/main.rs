@@ -9,6 +9,7 @@ mod cache;
 mod crash;
 mod crawl;
 mod handlers;
+mod hostile;
 mod input;
 mod languages;
 mod registry;

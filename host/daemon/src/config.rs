@@ -121,6 +121,9 @@ impl Default for Worker {
     }
 }
 
+/// Bytes that a guest's text leaves for a word on what was cut off.
+const NOTE_BYTES: usize = 1 << 10;
+
 /// `[limits]`: what is kept of a work item. Defaults and reasons: [`workhost_queue::Limits`].
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -158,8 +161,8 @@ impl Limits {
         workhost_runtime::Limits {
             result_bytes: queue.result_bytes,
             progress_bytes: queue.progress_bytes,
-            error_bytes: queue.error_bytes,
-            log_tail_bytes: queue.log_tail_bytes,
+            error_bytes: queue.error_bytes.saturating_sub(NOTE_BYTES),
+            log_tail_bytes: queue.log_tail_bytes.saturating_sub(NOTE_BYTES),
             ..workhost_runtime::Limits::default()
         }
     }

@@ -27,6 +27,9 @@ use secret::Secret;
 
 use crate::text;
 
+/// Bytes of a reason in the log. It may repeat what a file holds.
+const PROBLEM_BYTES: usize = 1000;
+
 /// Where compiled code is kept. Several processes may use one folder at the same time.
 #[derive(Debug)]
 pub struct CompileCache {
@@ -109,14 +112,19 @@ impl CompileCache {
 
     fn miss<T>(&self, key: &Key, problem: &str) -> Option<T> {
         let folder = self.path.display().to_string();
-        warn!(folder, entry = key.name(), "compiled code from the cache is not used: {}", text::harmless_line(problem));
+        warn!(
+            folder,
+            entry = key.name(),
+            "compiled code from the cache is not used: {}",
+            text::harmless_line(problem, PROBLEM_BYTES, 0)
+        );
         None
     }
 
     fn warn_once(&self, problem: &str) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.as_deref() != Some(problem) {
-            warn!("{}", text::harmless_line(problem));
+            warn!("{}", text::harmless_line(problem, PROBLEM_BYTES, 0));
             *told = Some(problem.to_owned());
         }
     }

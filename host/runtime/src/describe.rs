@@ -73,7 +73,7 @@ fn check(described: Vec<handler::KindDescription>, most: usize) -> Result<Vec<Ki
     }
     let mut kinds: Vec<KindDescription> = Vec::new();
     for kind in described {
-        let shown = text::shortened(text::harmless_line(&kind.kind), KIND_BYTES);
+        let shown = text::harmless_line(&kind.kind, KIND_BYTES, 0);
         if kind.kind.is_empty()
             || kind.kind.len() > KIND_BYTES
             || kind.kind.contains(|c: char| c.is_whitespace() || c.is_control())
@@ -96,7 +96,7 @@ fn check(described: Vec<handler::KindDescription>, most: usize) -> Result<Vec<Ki
                 return nonsense(format!("the payload schema of kind `{shown}` is not JSON: {error}"));
             }
         };
-        let summary = text::shortened(text::harmless_line(&kind.summary), 1000);
+        let summary = text::harmless_line(&kind.summary, 1000, 0);
         kinds.push(KindDescription { kind: kind.kind, summary, payload_schema });
     }
     kinds.sort_by(|a, b| a.kind.cmp(&b.kind));

@@ -1,5 +1,6 @@
 //! How an attempt ended: every way from wasm to words, in one place.
 
+mod backtrace;
 mod words;
 
 use wasmtime::Trap;
@@ -125,8 +126,16 @@ fn limit(error: &wasmtime::Error, limits: &Limits) -> Option<String> {
     if root.contains("fuel allocated for hostcalls") {
         return Some(format!("value larger than {} passed to the host", text::size(limits.hostcall_bytes)));
     }
-    if root.starts_with("resource limit exceeded: ") {
-        return Some(format!("limit on instances, tables and memories ({root})"));
+    if root.contains("store handle limit exceeded") {
+        return Some(format!("limit of {} handles of resources", limits.component_handles));
+    }
+    if let Some(what) = root.strip_prefix("resource limit exceeded: ") {
+        return Some(match what.split_once(" count too high").map(|(what, _)| what) {
+            Some("memory") => format!("limit of {} memories", limits.memories),
+            Some("table") => format!("limit of {} tables", limits.tables),
+            Some("instance") => format!("limit of {} core instances", limits.core_instances),
+            _ => format!("limit on instances, tables and memories ({what})"),
+        });
     }
     if root.starts_with("requested len ") {
         return Some(format!("limit of {} random bytes at a time", text::size(limits.random_bytes as usize)));
@@ -135,7 +144,7 @@ fn limit(error: &wasmtime::Error, limits: &Limits) -> Option<String> {
 }
 
 fn for_people(message: &str, limits: &Limits) -> String {
-    text::shortened(text::harmless(message), limits.error_bytes)
+    text::harmless(message, limits.error_bytes)
 }
 
 #[cfg(test)]

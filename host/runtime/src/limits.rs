@@ -48,6 +48,9 @@ pub struct Limits {
     pub component_bytes: u64,
     /// Bytes of one line on stdout, stderr or of the log; 8 KiB. The rest of a longer line is cut off.
     pub line_bytes: usize,
+    /// Bytes of one write on stdout or stderr; 16 KiB. Languages write 4 KiB at a time. Of the shortest lines, the host
+    /// is busy with this many for some milliseconds, in which the guest cannot be ended.
+    pub write_bytes: usize,
     /// Lines that an attempt can log per second; 200. A person cannot read more. Dropped ones are counted.
     pub lines_per_second: u32,
     /// Bytes of stderr that are kept for the text of a panic; 8 KiB.
@@ -55,7 +58,8 @@ pub struct Limits {
     /// Bytes of the end of its log that are kept with an attempt; 15 KiB, within what the queue's store takes. Also
     /// lines that were dropped by the rate.
     pub log_tail_bytes: usize,
-    /// Bytes of a failure's text; 16 KiB. People read it; the rest is cut off.
+    /// Bytes of a failure's text; 15 KiB, within what the queue's store takes. People read it; the rest is cut off, and
+    /// how much that was is told.
     pub error_bytes: usize,
     /// Bytes of a result; 1 MiB. It is kept in the queue's store. A larger one fails the attempt.
     pub result_bytes: usize,
@@ -95,10 +99,11 @@ impl Default for Limits {
             random_bytes: 1 << 20,
             component_bytes: 128 << 20,
             line_bytes: 8 << 10,
+            write_bytes: 16 << 10,
             lines_per_second: 200,
             stderr_tail_bytes: 8 << 10,
             log_tail_bytes: 15 << 10,
-            error_bytes: 16 << 10,
+            error_bytes: 15 << 10,
             result_bytes: 1 << 20,
             progress_bytes: 64 << 10,
             sql_rows: 10_000,

@@ -1,5 +1,6 @@
 //! What a guest prints and logs, as structured events, bounded in size and rate.
 
+mod line;
 mod printer;
 mod tail;
 
@@ -9,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use tracing::Level;
 
+use line::Line;
 pub(crate) use printer::Printer;
 pub(crate) use tail::Tail;
 
 use crate::control::Control;
 use crate::limits::Limits;
-use crate::text;
 
 /// Where a line came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,7 @@ pub(crate) struct Output {
     kind: String,
     attempt: u32,
     line_bytes: usize,
+    write_bytes: usize,
     stderr_tail_bytes: usize,
     log_tail_bytes: usize,
     control: Arc<Control>,
@@ -51,13 +53,6 @@ struct Inner {
     stderr: Line,
     stderr_tail: VecDeque<u8>,
     rate: Rate,
-}
-
-/// A line that has not ended yet.
-#[derive(Default)]
-struct Line {
-    bytes: Vec<u8>,
-    cut: usize,
 }
 
 /// How many lines may still go out in this second, and how many did not.
@@ -83,6 +78,7 @@ impl Output {
             kind,
             attempt,
             line_bytes: limits.line_bytes,
+            write_bytes: limits.write_bytes,
             stderr_tail_bytes: limits.stderr_tail_bytes,
             log_tail_bytes: limits.log_tail_bytes,
             control: control.clone(),
@@ -101,10 +97,10 @@ impl Output {
         String::from_utf8_lossy(inner.stderr_tail.make_contiguous()).into_owned()
     }
 
-    /// One line of the log.
-    pub(crate) fn log(&self, level: Level, line: String) {
-        let mut inner = self.locked();
-        self.emit(&mut inner.rate, Stream::Log, level, text::shortened(line, self.line_bytes));
+    /// One line of the log, with its fields.
+    pub(crate) fn log(&self, level: Level, message: &str, fields: &[(String, String)]) {
+        let line = Line::of_log(message, fields, self.line_bytes);
+        self.emit(&mut self.locked().rate, Stream::Log, level, &line);
     }
 
     fn print(&self, stream: Stream, bytes: &[u8]) {
@@ -118,27 +114,15 @@ impl Output {
         let line = if stream == Stream::Stderr { &mut inner.stderr } else { &mut inner.stdout };
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let content = piece.strip_suffix(b"\n").unwrap_or(piece);
-            let kept = content.len().min(self.line_bytes - line.bytes.len());
-            line.bytes.extend_from_slice(&content[..kept]);
-            line.cut += content.len() - kept;
+            line.push(content, self.line_bytes);
             if piece.ends_with(b"\n") {
-                self.end_line(&mut inner.rate, stream, std::mem::take(line));
+                self.emit(&mut inner.rate, stream, Level::INFO, &std::mem::take(line));
             }
         }
     }
 
-    fn end_line(&self, rate: &mut Rate, stream: Stream, line: Line) {
-        let mut text = String::from_utf8_lossy(&line.bytes).into_owned();
-        if line.cut > 0 {
-            text.push_str(&format!("… ({} bytes more)", line.cut));
-        }
-        if !text.trim().is_empty() {
-            self.emit(rate, stream, Level::INFO, text);
-        }
-    }
-
-    fn emit(&self, rate: &mut Rate, stream: Stream, level: Level, line: String) {
-        let line = text::harmless_line(&line);
+    fn emit(&self, rate: &mut Rate, stream: Stream, level: Level, line: &Line) {
+        let Some(line) = line.text(self.line_bytes) else { return };
         // What is too much for the host's log may still be what the attempt said last.
         let origin = if stream == Stream::Log { level.as_str().to_lowercase() } else { stream.as_str().to_owned() };
         self.control.log_line(format!("{origin}: {line}"), self.log_tail_bytes);
@@ -193,8 +177,8 @@ impl Drop for Output {
         let (stdout, stderr) = (std::mem::take(&mut inner.stdout), std::mem::take(&mut inner.stderr));
         let mut rate =
             std::mem::replace(&mut inner.rate, Rate { per_second: 0, left: 0, since: Instant::now(), dropped: 0 });
-        self.end_line(&mut rate, Stream::Stdout, stdout);
-        self.end_line(&mut rate, Stream::Stderr, stderr);
+        self.emit(&mut rate, Stream::Stdout, Level::INFO, &stdout);
+        self.emit(&mut rate, Stream::Stderr, Level::INFO, &stderr);
         self.tell_dropped(&mut rate);
     }
 }

@@ -1,10 +1,21 @@
 //! Text from guests, made harmless and short for people.
 
-/// The text with everything written out that a terminal would obey: control codes, and marks that turn
-/// the direction of writing. Line ends and tabs stay.
-pub(crate) fn harmless(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for c in text.chars() {
+/// The text's beginning for people, at most `bytes` of it: everything is written out that a terminal would obey, control
+/// codes and marks that turn the direction of writing. Line ends and tabs stay. Costs no more than what is kept, however
+/// long the text is.
+pub(crate) fn harmless(text: &str, bytes: usize) -> String {
+    beginning(text, bytes, 0)
+}
+
+/// The same for text that must stay on one line, and of which `cut` bytes have been cut off before.
+pub(crate) fn harmless_line(text: &str, bytes: usize, cut: usize) -> String {
+    beginning(text, bytes, cut).replace('\n', "\\n")
+}
+
+fn beginning(text: &str, bytes: usize, mut cut: usize) -> String {
+    let mut clean = String::with_capacity(text.len().min(bytes));
+    for (at, c) in text.char_indices() {
+        let end = clean.len();
         let obeyed = c.is_control()
             || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if obeyed && c != '\n' && c != '\t' {
@@ -12,24 +23,16 @@ pub(crate) fn harmless(text: &str) -> String {
         } else {
             clean.push(c);
         }
+        if clean.len() > bytes {
+            clean.truncate(end);
+            cut += text.len() - at;
+            break;
+        }
+    }
+    if cut > 0 {
+        clean.push_str(&format!("… ({cut} bytes more)"));
     }
     clean
-}
-
-/// The same for text that must stay on one line.
-pub(crate) fn harmless_line(text: &str) -> String {
-    harmless(text).replace('\n', "\\n")
-}
-
-/// The text's beginning, at most `bytes` of it, and how much was cut off.
-pub(crate) fn shortened(mut text: String, bytes: usize) -> String {
-    if text.len() > bytes {
-        let end = text.floor_char_boundary(bytes);
-        let lost = text.len() - end;
-        text.truncate(end);
-        text.push_str(&format!("… ({lost} bytes more)"));
-    }
-    text
 }
 
 /// A number of bytes in words: `64 MiB`.
@@ -48,15 +51,18 @@ mod tests {
 
     #[test]
     fn control_codes_are_written_out_and_words_stay() {
-        assert_eq!(harmless("\u{1b}[31mred\u{7}\r\nnext\tcolumn é"), "\\u{1b}[31mred\\u{7}\\u{d}\nnext\tcolumn é");
-        assert_eq!(harmless("a\u{202e}b\u{9b}c"), "a\\u{202e}b\\u{9b}c");
-        assert_eq!(harmless_line("a\nb"), "a\\nb");
+        let red = harmless("\u{1b}[31mred\u{7}\r\nnext\tcolumn é", 100);
+        assert_eq!(red, "\\u{1b}[31mred\\u{7}\\u{d}\nnext\tcolumn é");
+        assert_eq!(harmless("a\u{202e}b\u{9b}c", 100), "a\\u{202e}b\\u{9b}c");
+        assert_eq!(harmless_line("a\nb", 100, 0), "a\\nb");
     }
 
     #[test]
-    fn long_text_is_cut_between_characters_and_says_so() {
-        assert_eq!(shortened("aéb".into(), 2), "a… (3 bytes more)");
-        assert_eq!(shortened("aéb".into(), 4), "aéb");
+    fn what_is_written_out_counts_and_what_is_cut_off_is_counted_as_it_came() {
+        assert_eq!(harmless("a\u{7}b\u{7}é", 7), "a\\u{7}b… (3 bytes more)");
+        assert_eq!(harmless("aéb", 2), "a… (3 bytes more)");
+        assert_eq!(harmless("aéb", 4), "aéb");
+        assert_eq!(harmless_line("aéb", 2, 7), "a… (10 bytes more)");
     }
 
     #[test]

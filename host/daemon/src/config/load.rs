@@ -80,8 +80,8 @@ fn check(config: &Config) -> Vec<Finding> {
         ("payload", limits.payload, 2, MAX_DOCUMENT),
         ("result", limits.result, 2, MAX_DOCUMENT),
         ("progress", limits.progress, 2, MAX_DOCUMENT),
-        ("error", limits.error, 1 << 10, MAX_TEXT),
-        ("log_tail", limits.log_tail, 1 << 10, MAX_TEXT),
+        ("error", limits.error, 2 << 10, MAX_TEXT),
+        ("log_tail", limits.log_tail, 2 << 10, MAX_TEXT),
     ] {
         if let Some(bytes) = set.filter(|bytes| !(least..=most).contains(&bytes.0)) {
             find(

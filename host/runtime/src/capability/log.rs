@@ -31,11 +31,7 @@ impl log::Host for LogContext {
             Level::Warn => tracing::Level::WARN,
             Level::Error => tracing::Level::ERROR,
         };
-        let mut line = message;
-        for (name, value) in fields {
-            line.push_str(&format!(" {name}={value:?}"));
-        }
-        self.output.log(level, line);
+        self.output.log(level, &message, &fields);
         Ok(())
     }
 }

@@ -7,11 +7,14 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 use super::{Output, Stream};
+use crate::limiter::LimitHit;
+use crate::text;
 
-/// Standard output or error of a guest. Takes everything at once: a guest never waits for its log.
+/// Standard output or error of a guest. Never full: a guest does not wait for its log. But no call brings more than a
+/// limit, since the host writes it line by line before the guest meets its epoch.
 #[derive(Clone)]
 pub(crate) struct Printer {
     output: Arc<Output>,
@@ -47,6 +50,11 @@ impl Pollable for Printer {
 
 impl OutputStream for Printer {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        let most = self.output.write_bytes;
+        if bytes.len() > most {
+            let limit = LimitHit(format!("write larger than {}", text::size(most)));
+            return Err(StreamError::Trap(limit.into()));
+        }
         self.output.print(self.stream, &bytes);
         Ok(())
     }
@@ -56,14 +64,15 @@ impl OutputStream for Printer {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(64 << 10)
+        Ok(self.output.write_bytes)
     }
 }
 
 impl AsyncWrite for Printer {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        self.output.print(self.stream, bytes);
-        Poll::Ready(Ok(bytes.len()))
+        let some = &bytes[..bytes.len().min(self.output.write_bytes)];
+        self.output.print(self.stream, some);
+        Poll::Ready(Ok(some.len()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
