@@ -96,7 +96,11 @@ fn fail(error: &anyhow::Error) -> ExitCode {
 
 fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.context("cannot start the threads")?.block_on(future)
+    let runtime = runtime.context("cannot start the threads")?;
+    let ended = runtime.block_on(future);
+    // A thread that is still at work, such as a check that lasts, is not waited for.
+    runtime.shutdown_background();
+    ended
 }
 
 /// The store of this configuration. What is missing of it, or of this build's schema, is made if `create` says so.

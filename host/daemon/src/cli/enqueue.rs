@@ -12,6 +12,9 @@ use crate::config::{Config, ScopeRule};
 use crate::finding::{Findings, Severity};
 use crate::registry::Registry;
 
+/// How long the check of a payload may take.
+const CHECK_TIME: Duration = Duration::from_secs(10);
+
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  workhost enqueue token-cleanup\n  workhost enqueue crawl --scope photos\n  \
     workhost enqueue report --payload '{\"month\": \"2026-01\"}' --dedup-key 2026-01\n  \
@@ -79,16 +82,23 @@ async fn check(config: &Config, args: &Args, payload: &Json) -> anyhow::Result<(
         bail!("kind `{}` requires a scope: add --scope SCOPE", args.kind);
     }
     let runtime = Runtime::with_cache(Limits::default(), config.compile_cache())?;
-    let (schemas, findings) = Registry::examine(config, &runtime, &|| ()).await;
-    let Some(schema) = schemas.get(&args.kind) else {
+    let (mut schemas, findings) = Registry::examine(config, &runtime, &|| ()).await;
+    let Some(schema) = schemas.remove(&args.kind) else {
         // It may be the kind of a component that could not be loaded.
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(findings).into());
         }
         bail!("no component in {} runs kind `{}`: see `workhost validate`", config.source.file.display(), args.kind);
     };
-    if let Err(violations) = schema.check(&payload.to_value()) {
-        bail!("the payload does not match the schema of kind `{}`: {violations}", args.kind);
+    let value = payload.to_value();
+    // A schema is the handler's, and can make a check last.
+    let check = tokio::task::spawn_blocking(move || schema.check(&value));
+    match tokio::time::timeout(CHECK_TIME, check).await {
+        Ok(Ok(Ok(()))) => Ok(()),
+        Ok(Ok(Err(violations))) => {
+            bail!("the payload does not match the schema of kind `{}`: {violations}", args.kind)
+        }
+        Ok(Err(error)) => bail!("the payload could not be checked: {error}"),
+        Err(_) => bail!("the schema of kind `{}` takes longer than {CHECK_TIME:?} to check", args.kind),
     }
-    Ok(())
 }

@@ -27,7 +27,7 @@ pub(super) struct Context {
 }
 
 /// Runs a claimed item to its end and records that. `sent` is when the claim was sent.
-pub(super) async fn run(context: &Context, claim: Claim, kind: &Kind, sent: Instant, stop: Stop) {
+pub(super) async fn run(context: &Context, claim: Claim, kind: &Arc<Kind>, sent: Instant, stop: Stop) {
     let fence = claim.fence();
     let span = info_span!("attempt", item = %fence.id, kind = %kind.name, attempt = fence.attempt);
     async {
@@ -35,10 +35,7 @@ pub(super) async fn run(context: &Context, claim: Claim, kind: &Kind, sent: Inst
         let (registration, mut vital) = context.attempts.register(fence, control.clone(), sent);
         info!(scope = claim.item.scope, "started");
         let mut asked = Asked::default();
-        let cause = match job(&claim.item, kind) {
-            Ok(job) => supervise(context, job, kind, &control, &mut vital, &mut asked, stop).await,
-            Err(reason) => Cause::Refused(reason),
-        };
+        let cause = supervise(context, claim.item.clone(), kind, &control, &mut vital, &mut asked, stop).await;
         if let Cause::Lost | Cause::SelfStopped = cause {
             warn!(?cause, "ended without a word to the store: the item is another's, or will be");
             return;
@@ -56,12 +53,21 @@ pub(super) async fn run(context: &Context, claim: Claim, kind: &Kind, sent: Inst
     .await;
 }
 
+/// Checks the item and runs its guest. The error is why the item does not fit its kind.
+async fn guest(item: WorkItem, kind: Arc<Kind>, control: Arc<Control>) -> Result<Ended, String> {
+    let job = job(&item, &kind)?;
+    // On a thread of its own: a schema is the handler's, and can make a check last. The attempt's timeout ends the wait.
+    let checked = kind.clone();
+    let check = tokio::task::spawn_blocking(move || checked.schema.check(&item.payload.to_value()));
+    check.await.unwrap_or_else(|error| Err(format!("its payload could not be checked: {error}")))?;
+    Ok(kind.handler.run(job, control).await)
+}
+
 /// What the guest gets; an item that does not fit its kind is refused before the guest starts.
 fn job(item: &WorkItem, kind: &Kind) -> Result<Job, String> {
     if kind.settings.scope == ScopeRule::Required && item.scope.is_none() {
         return Err(format!("kind `{}` requires a scope and this item has none", kind.name));
     }
-    kind.schema.check(&item.payload.to_value())?;
     Ok(Job {
         id: u64::try_from(item.id.0).map_err(|_| format!("item id {} is negative", item.id))?,
         kind: item.kind.clone(),
@@ -75,17 +81,15 @@ fn job(item: &WorkItem, kind: &Kind) -> Result<Job, String> {
 /// Watches over the guest until it has ended, by itself or by force. When this returns no guest code runs.
 async fn supervise(
     context: &Context,
-    job: Job,
-    kind: &Kind,
+    item: WorkItem,
+    kind: &Arc<Kind>,
     control: &Arc<Control>,
     vital: &mut watch::Receiver<Vital>,
     asked: &mut Asked,
     mut stop: Stop,
 ) -> Cause {
     let Context { settings, guests, .. } = context;
-    let handler = kind.handler.clone();
-    let guest_control = control.clone();
-    let mut guest = guests.spawn(async move { handler.run(job, guest_control).await });
+    let mut guest = guests.spawn(guest(item, kind.clone(), control.clone()));
     let timeout = kind.settings.timeout;
     let timed_out = Instant::now() + timeout;
     let deadline = timed_out - settings.cancel_grace.min(timeout / 2);
@@ -104,7 +108,10 @@ async fn supervise(
             biased;
             Ok(()) = vital.changed() => {}
             () = sleep_until(answered + settings.lease / 2) => break Cause::SelfStopped,
-            ended = &mut guest => return Cause::Returned(ended.unwrap_or_else(host_failed)),
+            ended = &mut guest => return match ended.unwrap_or_else(host_failed) {
+                Ok(ended) => Cause::Returned(ended),
+                Err(reason) => Cause::Refused(reason),
+            },
             () = stop.requested(), if !asked.shutdown => {
                 asked.shutdown = true;
                 control.ask_to_stop(StopReason::Shutdown);
@@ -128,16 +135,17 @@ fn earlier(other: Option<Instant>, grace: std::time::Duration) -> Instant {
 }
 
 /// Ends the guest by force. A spinning one meets the epoch, a waiting one is dropped.
-async fn end(control: &Control, guest: JoinHandle<Ended>) {
+async fn end(control: &Control, guest: JoinHandle<Result<Ended, String>>) {
     control.end();
     guest.abort();
     // Waits until the sandbox is gone, so that nothing runs once the end is recorded.
     let _ = guest.await;
 }
 
-fn host_failed(error: tokio::task::JoinError) -> Ended {
+fn host_failed(error: tokio::task::JoinError) -> Result<Ended, String> {
     error!(%error, "the host failed while it ran a guest");
-    Ended::Failed { message: format!("workhost itself failed while it ran the handler: {error}"), permanent: false }
+    let message = format!("workhost itself failed while it ran the handler: {error}");
+    Ok(Ended::Failed { message, permanent: false })
 }
 
 /// Writes the outcome, again and again until it is answered; gives up when half a lease has passed without
