@@ -19,7 +19,8 @@ impl JsonSchema for Doubling {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let next = |level: usize| serde_json::json!({ "$ref": format!("#/$defs/{level}") });
-        let part = |level: usize| (level.to_string(), serde_json::json!({ "allOf": [next(level + 1), next(level + 1)] }));
+        let part =
+            |level: usize| (level.to_string(), serde_json::json!({ "allOf": [next(level + 1), next(level + 1)] }));
         let mut parts: serde_json::Map<_, _> = (0..LEVELS).map(part).collect();
         parts.insert(LEVELS.to_string(), serde_json::json!({ "type": "object" }));
         let mut schema = Schema::default();

@@ -27,8 +27,7 @@ impl Source {
 
     /// Compiles it. Blocks, for seconds if it is large.
     pub(crate) fn compile(&self, engine: &Engine) -> Result<Component, LoadError> {
-        Component::from_binary(engine, &self.bytes)
-            .map_err(|reason| LoadError::Invalid { path: self.path.clone(), reason: format!("{reason:#}") })
+        Component::from_binary(engine, &self.bytes).map_err(|error| refusal(&self.path, &error))
     }
 
     /// The file's size.
@@ -39,6 +38,21 @@ impl Source {
     /// `sha256:` and 64 hexadecimal digits.
     pub(crate) fn digest(&self) -> String {
         format!("sha256:{}", hex::encode(self.sha256))
+    }
+}
+
+/// Why the engine does not take a component. Its errors have no types that tell these apart.
+fn refusal(path: &Path, error: &wasmtime::Error) -> LoadError {
+    let (path, reason) = (path.to_owned(), format!("{error:#}"));
+    let root = error.root_cause().to_string();
+    if root.contains("component model async feature") {
+        LoadError::Feature { path, feature: "async functions, streams or futures" }
+    } else if root.contains(" feature") || root.contains("must be enabled") {
+        LoadError::Feature { path, feature: "a part of WebAssembly that is off here" }
+    } else if reason.contains("pooling allocator") || root.contains("exceeds the ") {
+        LoadError::TooDemanding { path, reason: root }
+    } else {
+        LoadError::Invalid { path, reason }
     }
 }
 

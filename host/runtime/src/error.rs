@@ -85,6 +85,22 @@ pub enum LoadError {
         /// What the compiler said.
         reason: String,
     },
+    /// It uses a part of WebAssembly that this host does not offer.
+    #[error("{} uses {feature}, which this host does not offer", path.display())]
+    Feature {
+        /// The file.
+        path: PathBuf,
+        /// What it uses, in words.
+        feature: &'static str,
+    },
+    /// It needs more memories, tables or instances than any sandbox has.
+    #[error("{} needs more than a sandbox has: {reason}", path.display())]
+    TooDemanding {
+        /// The file.
+        path: PathBuf,
+        /// Of what, and how much there is.
+        reason: String,
+    },
     /// A component, but no handler.
     #[error("the component exports no `workhost:handler/handler`, so it is no handler ({exports})")]
     NotAHandler {
@@ -185,6 +201,8 @@ impl LoadError {
             LoadError::NotAComponent { .. } => "not-a-component",
             LoadError::Truncated { .. } => "component-truncated",
             LoadError::Invalid { .. } => "component-invalid",
+            LoadError::Feature { .. } => "component-feature",
+            LoadError::TooDemanding { .. } => "component-too-demanding",
             LoadError::NotAHandler { .. } => "not-a-handler",
             LoadError::OtherVersion { .. } => "contract-version",
             LoadError::ImportsRefused { .. } => "import-not-granted",
@@ -204,6 +222,8 @@ impl LoadError {
             LoadError::Missing { .. } => "build the component, or correct the path; a relative one starts at the configuration's folder".into(),
             LoadError::NotAComponent { mend, .. } => (*mend).into(),
             LoadError::Empty { .. } | LoadError::Truncated { .. } | LoadError::Invalid { .. } => "the file may have been cut off while it was written or copied: build it again".into(),
+            LoadError::Feature { .. } => "build it for wasm32-wasip2 (WASI 0.2), without newer proposals".into(),
+            LoadError::TooDemanding { .. } => "link it into fewer or smaller parts".into(),
             LoadError::NotAHandler { .. } => "build it against the world `workhost:handler/base`, or one that includes it; in Rust, end the crate with `export_handlers!(…)`".into(),
             LoadError::OtherVersion { offers, .. } => format!("build it against workhost:handler {offers}, or use a workhost that offers the other version"),
             LoadError::ImportsRefused { imports } => refused_hint(imports),

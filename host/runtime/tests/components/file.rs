@@ -62,3 +62,34 @@ async fn a_file_that_is_too_large_is_not_read() {
     let error = Guest::default().load_with(&runtime, Grants::default()).await.err().unwrap();
     assert!(error.to_string().ends_with("is larger than 1 KiB"), "{error}");
 }
+
+#[tokio::test]
+async fn what_this_host_does_not_offer_is_named() {
+    let texts = [
+        "(component (type (stream u8)))",
+        "(component (type (future string)))",
+        "(component (type (func async (param \"a\" string))))",
+    ];
+    for text in texts {
+        let words = words(&wat::parse_str(text).unwrap()).await;
+        assert!(words.ends_with("uses async functions, streams or futures, which this host does not offer"), "{words}");
+    }
+    let memory64 = words(&wat::parse_str("(component (core module (memory i64 1)))").unwrap()).await;
+    assert!(
+        memory64.ends_with("uses a part of WebAssembly that is off here, which this host does not offer"),
+        "{memory64}"
+    );
+}
+
+#[tokio::test]
+async fn random_bytes_behind_a_right_beginning_are_no_component() {
+    // Of each length, the same ones each time.
+    for length in 2..200_u32 {
+        let noise = (0..length).map(|n| (n.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]);
+        let bytes: Vec<u8> = b"\0asm\x0d\0\x01\0".iter().copied().chain(noise).collect();
+        let error = refusal(&bytes).await;
+        assert!(matches!(error, LoadError::Truncated { .. } | LoadError::Invalid { .. }), "{length}: {error}");
+        let noise: Vec<u8> = bytes[8..].to_vec();
+        assert!(matches!(refusal(&noise).await, LoadError::NotAComponent { .. }), "{length}");
+    }
+}
