@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use time::OffsetDateTime;
 
-use crate::claiming::{Store, Survey, claim};
+use crate::claiming::{Hint, Store, Survey, claim};
 use crate::{ItemId, Json, KindSlots, Status, WorkItem};
 
 use super::*;
@@ -50,6 +50,7 @@ struct Memory {
     paused: BTreeSet<String>,
     /// How many items looks have touched that were no arrivals.
     visited: usize,
+    surveys: usize,
     /// How many of the items that are chosen next another host takes first.
     rivals: usize,
 }
@@ -108,6 +109,7 @@ impl Store for Memory {
     type Mark = i64;
 
     async fn survey(&mut self, kinds: &[String], _: Option<&[String]>) -> sqlx::Result<Survey<i64>> {
+        self.surveys += 1;
         let mut lanes: BTreeMap<Lane, Place> = BTreeMap::new();
         for item in self.queued().filter(|item| kinds.contains(&item.lane.kind)) {
             let first = lanes.entry(item.lane.clone()).or_insert(item.place);
@@ -297,8 +299,19 @@ fn a_claim_visits_no_more_for_what_waits_behind_or_has_gone() {
                 assert_eq!(claims.len(), 2);
                 claims.iter().for_each(|claim| memory.change(claim.item.id.0, |item| item.status = Status::Succeeded));
             }
+            assert_eq!(memory.surveys, 1, "what the first claim learnt serves the others");
             memory.visited
         };
         assert_eq!(visits(40).await, visits(400).await);
     });
+}
+
+#[test]
+fn what_a_claim_has_learnt_is_for_one_claim_at_a_time() {
+    let hint = Hint::default();
+    assert!(hint.take().is_none());
+    let survey = Survey { mark: 7, now: 0, lanes: Vec::new() };
+    hint.put(Some(Frontier::new(survey, Vec::new(), None, std::time::Instant::now())));
+    assert_eq!(hint.take().map(|frontier: Frontier<i64>| frontier.mark), Some(7));
+    assert!(hint.take().is_none());
 }
