@@ -14,6 +14,8 @@ fn probe(language: &str) -> String {
 async fn components_of_python_and_javascript_run_and_get_nothing_that_was_not_granted() {
     let w = Workshop::new(Store::Sqlite).await;
     w.configure(&(probe("python") + &probe("javascript")));
+    // Compiling a language's whole runtime takes a while; then it is in the cache.
+    w.run_ok(&["validate"]);
     let daemon = w.serve();
     let python = w.enqueue("probe-python", &["--payload", r#"{"message": "Grüße"}"#]);
     let javascript = w.enqueue("probe-javascript", &["--payload", r#"{"message": "Grüße"}"#]);

@@ -40,9 +40,12 @@ on_both_stores! {
     }
 
     async fn offline_all_is_checked_that_needs_no_database(w: Workshop) {
-        w.configure(&(cleanup("drop table sessions", "[handlers.retention]\nmin_days = 1\n") + "[kinds.orphan]\n"));
+        let second = "[handlers.sql.second]\ndatabase = \"app\"\nstatement = \"vacuum\"\n";
+        let dirs = "[[handlers.dirs]]\nguest = \"/x\"\npath = \"no-such-folder\"\n";
+        w.configure(&cleanup("drop table sessions", &format!("{second}{dirs}")));
         let said = w.run_refused(&["validate", "--offline"]);
-        assert!(said.contains("delete-expired-tokens") && said.contains("`drop`"), "{said}");
+        assert!(said.contains("delete-expired-tokens") && said.contains("`drop`") && said.contains("`vacuum`"), "{said}");
+        assert!(said.contains("no-such-folder") && said.contains("3 findings"), "{said}");
         w.configure(&(cleanup("delete from sessions", "[handlers.retention]\nmin_days = 1\n") + "[kinds.orphan]\n"));
         let said = w.run_refused(&["validate", "--offline"]);
         assert!(said.contains("kind-without-handler") && said.contains("grant-unused"), "{said}");

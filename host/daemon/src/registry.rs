@@ -154,7 +154,7 @@ async fn each<T>(
     for (index, component, result) in join_all(results).await {
         match result {
             Ok(one) => done.push((index, component, one)),
-            Err(error) => findings.push(load_finding(config, index, &error)),
+            Err(error) => findings.extend(error.each().iter().map(|error| load_finding(config, index, error))),
         }
     }
     (done, findings)

@@ -163,6 +163,9 @@ pub enum LoadError {
         /// The most that there is, in words.
         limit: String,
     },
+    /// Several of these, found at once.
+    #[error("{}", several(.0))]
+    Several(Vec<LoadError>),
     /// `describe` names one kind twice.
     #[error("the component describes kind `{kind}` twice")]
     DescribedTwice {
@@ -190,7 +193,28 @@ fn names(imports: &[RefusedImport]) -> String {
     imports.iter().map(|import| format!("`{}`", import.name)).collect::<Vec<_>>().join(", ")
 }
 
+fn several(errors: &[LoadError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 impl LoadError {
+    /// One error of these, or all of them.
+    pub(crate) fn all(mut errors: Vec<LoadError>) -> Result<(), LoadError> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(LoadError::Several(errors)),
+        }
+    }
+
+    /// The errors one by one.
+    pub fn each(&self) -> &[LoadError] {
+        match self {
+            LoadError::Several(errors) => errors,
+            error => std::slice::from_ref(error),
+        }
+    }
+
     /// A stable word for this sort of error, for programs.
     pub fn code(&self) -> &'static str {
         match self {
@@ -211,6 +235,7 @@ impl LoadError {
             LoadError::DatabaseUnavailable { .. } => "database-unreachable",
             LoadError::Folder { .. } => "folder-refused",
             LoadError::Memory { .. } => "memory-too-large",
+            LoadError::Several(errors) => errors.first().map_or("component-invalid", LoadError::code),
             LoadError::DescribedTwice { .. } => "kind-described-twice",
             LoadError::Describe { .. } => "describe-failed",
         }
@@ -236,6 +261,7 @@ impl LoadError {
             | LoadError::TooLarge { .. }
             | LoadError::Statement { .. }
             | LoadError::Folder { .. }
+            | LoadError::Several(_)
             | LoadError::Memory { .. } => return None,
         })
     }

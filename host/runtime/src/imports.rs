@@ -3,7 +3,7 @@
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::error::{LoadError, RefusedImport};
+use crate::error::RefusedImport;
 use crate::grants::Outline;
 
 /// The package of the contract with handlers.
@@ -70,12 +70,6 @@ impl<'a> InterfaceName<'a> {
             (None, _) => version.into(),
         }
     }
-}
-
-/// Sorts the imports of a component; refused ones are an error that lists them all.
-pub(crate) fn sort(engine: &Engine, component: &Component, grants: &Outline) -> Result<Vec<Import>, LoadError> {
-    let (imports, refused) = divide(engine, component, grants);
-    if refused.is_empty() { Ok(imports) } else { Err(LoadError::ImportsRefused { imports: refused }) }
 }
 
 /// The imports that grants allow, and those that they do not.

@@ -80,11 +80,15 @@ impl Runtime {
         let Shared { engine, limits, .. } = &*self.0;
         let memory_bytes = memory(grants.memory_bytes, limits)?;
         let compiled = compile::compile(&self.0, component).await?;
-        let imports = imports::sort(engine, &compiled.component, grants)?;
+        let (imports, refused) = imports::divide(engine, &compiled.component, grants);
+        let mut errors = sql::check(&grants.statements);
+        errors.extend(dirs::check(&grants.dirs).err());
+        if !refused.is_empty() {
+            errors.insert(0, LoadError::ImportsRefused { imports: refused });
+        }
+        LoadError::all(errors)?;
         let unused_grants = imports::unused_grants(&imports, grants);
         let pre = prelink(engine, &compiled.component, &imports)?;
-        dirs::check(&grants.dirs)?;
-        sql::check(&grants.statements)?;
         let kinds = describe::describe(&self.0, &pre, memory_bytes).await?;
         Ok((Examined { digest: compiled.digest, kinds, imports, unused_grants }, pre))
     }

@@ -39,24 +39,24 @@ pub(crate) async fn prepare(
     grants: BTreeMap<String, SqlGrant>,
     limits: &Limits,
 ) -> Result<BTreeMap<String, Statement>, LoadError> {
-    let mut statements = BTreeMap::new();
+    let (mut statements, mut errors) = (BTreeMap::new(), Vec::new());
     for (name, grant) in grants {
-        let statement = Statement::prepare(&name, grant, limits).await?;
-        statements.insert(name, statement);
+        match Statement::prepare(&name, grant, limits).await {
+            Ok(statement) => drop(statements.insert(name, statement)),
+            Err(error) => errors.push(error),
+        }
     }
+    LoadError::all(errors)?;
     Ok(statements)
 }
 
 /// Whether each text is one statement that a handler may run, as far as can be told without its database.
-pub(crate) fn check(statements: &BTreeMap<String, StatementText>) -> Result<(), LoadError> {
-    for (name, StatementText { database, text }) in statements {
-        single::must_touch_rows_only(text).map_err(|reason| LoadError::Statement {
-            name: name.clone(),
-            database: database.clone(),
-            reason,
-        })?;
-    }
-    Ok(())
+pub(crate) fn check(statements: &BTreeMap<String, StatementText>) -> Vec<LoadError> {
+    let error = |(name, StatementText { database, text }): (&String, &StatementText)| {
+        let reason = single::must_touch_rows_only(text).err()?;
+        Some(LoadError::Statement { name: name.clone(), database: database.clone(), reason })
+    };
+    statements.iter().filter_map(error).collect()
 }
 
 /// What the attempt's calls of `sql` reach.

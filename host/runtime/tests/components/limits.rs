@@ -65,6 +65,6 @@ async fn progress_is_json_within_its_limit() {
     let broken = Guest { run: "(call $report (i32.const 16) (i32.const 4)) (unreachable)", ..WORK };
     let Ended::Trapped { message } = outcome(broken).await else { panic!("accepted") };
     assert!(message.starts_with("the handler's progress snapshot is not JSON"), "{message}");
-    let large = Guest { run: "(call $report (i32.const 16) (i32.const 300000)) (unreachable)", ..WORK };
-    assert_eq!(outcome(large).await, limit("progress snapshot larger than 256 KiB"));
+    let large = Guest { run: "(call $report (i32.const 16) (i32.const 70000)) (unreachable)", ..WORK };
+    assert_eq!(outcome(large).await, limit("progress snapshot larger than 64 KiB"));
 }
