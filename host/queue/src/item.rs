@@ -149,3 +149,20 @@ pub struct WorkItem {
     #[serde(with = "time::serde::rfc3339::option")]
     pub finished_at: Option<OffsetDateTime>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_read_of_them() {
+        let fence = Fence { id: ItemId(7), attempt: 2 };
+        assert_eq!((fence.to_string(), ItemId(7).to_string()), ("attempt 2 of work item 7".to_owned(), "7".to_owned()));
+        for status in Status::ALL {
+            assert_eq!((status.to_string().as_str(), status.to_string().parse()), (status.as_str(), Ok(status)));
+            assert_eq!(status.is_finished(), !matches!(status, Status::Queued | Status::Running));
+        }
+        assert_eq!(format!("{:>8}|{:<8}|", Status::Queued, ItemId(7)), "  queued|7       |");
+        assert!("done".parse::<Status>().unwrap_err().contains("queued"));
+    }
+}

@@ -93,3 +93,16 @@ pub struct Token {
     #[serde(with = "time::serde::rfc3339::option")]
     pub revoked_at: Option<OffsetDateTime>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_known_by_its_word() {
+        for (role, word) in [(Role::Admin, "admin"), (Role::Viewer, "viewer"), (Role::Enqueuer, "enqueuer")] {
+            assert_eq!((role.to_string().as_str(), word.parse()), (word, Ok(role)));
+        }
+        assert!("root".parse::<Role>().unwrap_err().contains("viewer"));
+    }
+}
