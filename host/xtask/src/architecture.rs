@@ -13,6 +13,7 @@ mod kinds;
 mod source;
 #[cfg(test)]
 mod tree;
+mod unsafety;
 mod writes;
 
 use std::fmt;
@@ -44,5 +45,6 @@ pub(crate) fn violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let mut violations = dependencies::violations(workspace);
     violations.extend(writes::violations(&workspace.root())?);
     violations.extend(kinds::violations(workspace)?);
+    violations.extend(unsafety::violations(&workspace.root())?);
     Ok(violations)
 }
