@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use time::OffsetDateTime;
-use tokio::sync::Barrier;
-use tokio::task::JoinSet;
 use workhost_queue::{Claim, Cron, Finish, ItemId, Outcome, Pausable, Periodic, Queue, Schedule, Status};
 
-use crate::store::{Engine, TestStore, ask, contract, contract_on, json, keyed, new};
+use crate::due_race::Racers;
+use crate::store::{Engine, TestStore, contract, contract_on, json, keyed, new};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -225,32 +224,11 @@ contract! {
     }
 
     async fn racing_hosts_make_exactly_one_item_per_slot(store) {
-        let mut hosts = Vec::new();
-        for _ in 0..8 {
-            hosts.push(store.host().await);
-        }
+        let hosts = Racers::new(&store).await;
         // In the first round nobody has seen the schedule yet.
         for round in 0..=12 {
-            let barrier = Arc::new(Barrier::new(hosts.len()));
-            let mut racers = JoinSet::new();
-            for queue in &hosts {
-                let (queue, barrier) = (Arc::clone(queue), Arc::clone(&barrier));
-                racers.spawn(async move {
-                    barrier.wait().await;
-                    let made = queue.enqueue_due(&[yearly("a")]).await.unwrap().len();
-                    // A handler that finishes in no time, on any host, while others still look.
-                    for claim in queue.claim(&ask("h", &[("a", 1)])).await.unwrap() {
-                        finish(&queue, &claim, Outcome::Succeeded(None)).await;
-                    }
-                    made + queue.enqueue_due(&[yearly("a")]).await.unwrap().len()
-                });
-            }
-            let made: usize = racers.join_all().await.into_iter().sum();
-            assert_eq!(made, usize::from(round > 0), "slot {round}");
+            assert_eq!(hosts.run(&store, &yearly("a")).await, usize::from(round > 0), "slot {round}");
             assert_eq!(store.number("select count(*) from work_items").await, round);
-            while let Some(claim) = store.claim("a").await {
-                finish(&store.queue, &claim, Outcome::Succeeded(None)).await;
-            }
             seen_earlier(&store, YEAR).await;
             for item in store.queue.list(&Default::default()).await.unwrap() {
                 assert_eq!(item.status, Status::Succeeded);

@@ -11,6 +11,7 @@ mod cancel;
 mod changes;
 mod claim;
 mod cron;
+mod due_race;
 mod enqueue;
 mod fence;
 mod finish;

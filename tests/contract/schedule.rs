@@ -1,12 +1,10 @@
 //! Periodic kinds.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Barrier;
-use tokio::task::JoinSet;
 use workhost_queue::{Finish, ItemId, Outcome, Periodic, Schedule, Status};
 
+use crate::due_race::Racers;
 use crate::store::{TestStore, contract, json, keyed, new};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -104,33 +102,10 @@ contract! {
     }
 
     async fn racing_hosts_make_exactly_one_item_per_interval(store) {
-        let mut hosts = Vec::new();
-        for _ in 0..8 {
-            hosts.push(store.host().await);
-        }
+        let hosts = Racers::new(&store).await;
         for round in 1..=12 {
-            let barrier = Arc::new(Barrier::new(hosts.len()));
-            let mut racers = JoinSet::new();
-            for queue in &hosts {
-                let (queue, barrier) = (Arc::clone(queue), Arc::clone(&barrier));
-                racers.spawn(async move {
-                    barrier.wait().await;
-                    let made = queue.enqueue_due(&[hourly("a")]).await.unwrap().len();
-                    // A handler that finishes in no time, on any host, while others still look.
-                    let claims = queue.claim(&crate::store::ask("h", &[("a", 1)])).await.unwrap();
-                    for claim in claims {
-                        let done = Finish::new(claim.fence(), Outcome::Succeeded(None));
-                        queue.finish(&[done]).await.unwrap();
-                    }
-                    made + queue.enqueue_due(&[hourly("a")]).await.unwrap().len()
-                });
-            }
-            assert_eq!(racers.join_all().await.into_iter().sum::<usize>(), 1, "interval {round}");
+            assert_eq!(hosts.run(&store, &hourly("a")).await, 1, "interval {round}");
             assert_eq!(store.number("select count(*) from work_items").await, round);
-            while let Some(claim) = store.claim("a").await {
-                let done = Finish::new(claim.fence(), Outcome::Succeeded(None));
-                store.queue.finish(&[done]).await.unwrap();
-            }
             for item in store.queue.list(&Default::default()).await.unwrap() {
                 assert_eq!(item.status, Status::Succeeded);
                 store.age(item.id, "finished_at", HOUR).await;
