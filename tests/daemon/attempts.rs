@@ -115,19 +115,6 @@ on_both_stores! {
         daemon.stop();
     }
 
-    async fn a_schema_that_takes_very_long_to_check_costs_its_own_items_alone(w: Workshop) {
-        w.configure(&(guest("doubling", "timeout = \"1s\"") + &guest("echo", "")));
-        let daemon = w.serve();
-        let queue = w.queue().await;
-        let slow = queue.enqueue(&[NewItem::new("doubling", Json::parse("{}").unwrap())]).await.unwrap()[0].id();
-        w.until(slow, "running", |item| item.status != Status::Queued).await;
-        let other = w.enqueue("echo", &["--payload", r#"{"message": "hello"}"#]);
-        assert_eq!(w.until_finished(other).await.status, Status::Succeeded);
-        let item = w.until_finished(slow).await;
-        assert_eq!((item.error.as_deref(), item.stalls), (Some("timeout of 1s"), 0));
-        daemon.stop();
-    }
-
     async fn a_payload_that_does_not_fit_fails_before_the_guest_starts(w: Workshop) {
         w.configure(&guest("panic", ""));
         let queue = w.queue().await;

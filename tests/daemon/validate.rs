@@ -84,6 +84,56 @@ on_both_stores! {
 }
 
 #[tokio::test]
+async fn a_schema_whose_check_has_no_bound_is_a_finding() {
+    let w = Workshop::new(Store::Sqlite).await;
+    w.configure(&guest("doubling", "every = \"1h\""));
+    for command in ["validate", "serve"] {
+        let said = w.run_refused(&[command]);
+        assert!(said.contains("its parts apply each other more than 10000 times [schema-invalid]"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_component_or_an_item_is_called_cannot_speak_to_a_terminal_or_to_ci() {
+    let w = Workshop::new(Store::Sqlite).await;
+    w.configure(&guest("echo", ""));
+    let queue = w.queue().await;
+    queue.migrate().await.unwrap();
+    let hostile = NewItem::new("x\u{202e}::error::pwn", Json::parse("{}").unwrap());
+    queue.enqueue(&[hostile]).await.unwrap();
+    let payload = "{\"message\": \"a\", \"\\u001b[31m\\n::error::pwn\\u202e\": 1}";
+    let component =
+        w.write("odd.wasm", wat::parse_str("(component (import \"url=<x\\1b[31m\\0a::error::pwn>\" (func)))").unwrap());
+    let said = [
+        w.run_to(1, &["validate", "--against-store"]),
+        w.run_to(1, &["validate", "--against-store", "--format", "github"]),
+        w.run_refused(&["enqueue", "echo", "--payload", payload]),
+        w.run_refused(&["inspect", component.to_str().unwrap()]),
+    ];
+    for said in said {
+        let obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!said.contains(obeyed) && !said.contains("\n::error::pwn"), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_finding_stays_one_when_nobody_reads_it() {
+    let w = Workshop::new(Store::Sqlite).await;
+    w.configure("[kinds.orphan]\n");
+    assert_eq!(w.run_closed(&["validate"]).status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn what_needs_no_database_is_told_beside_one_that_does_not_answer() {
+    let w = Workshop::new(Store::Sqlite).await;
+    w.configure(&cleanup("drop table sessions", "").replace("database = \"app\"", "database = \"gone\""));
+    let config = std::fs::read_to_string(w.path("workhost.toml")).unwrap();
+    w.write("workhost.toml", config + "[databases.gone]\nurl = \"sqlite://no-such-file.db\"\n");
+    let said = w.run_refused(&["validate"]);
+    assert!(said.contains("database-unreachable") && said.contains("`drop`") && said.contains("2 findings"), "{said}");
+}
+
+#[tokio::test]
 async fn a_store_that_is_not_there_is_not_made_by_looking() {
     let w = Workshop::new(Store::Sqlite).await;
     w.configure(&guest("echo", ""));

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use workhost_sdk::{Ending, Failure, Handler, Work, export_handlers};
 
-/// Twice as long for each: some seconds, so that what is left of a check ends one day.
+/// The steps of a check double with each.
 const LEVELS: usize = 25;
 
 #[derive(Deserialize)]

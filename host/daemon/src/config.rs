@@ -16,7 +16,7 @@ use workhost_queue::{ConnectOptions, Pooler, Schedule};
 
 pub use cache::Cache;
 pub use load::load;
-pub use place::Source;
+pub use place::{Source, key};
 pub use values::{Bytes, Url};
 
 /// All settings of a workhost, as one TOML file.

@@ -63,7 +63,7 @@ impl Registry {
             loaded();
             handler
         };
-        let (handlers, failed) = each(config, complete, load).await;
+        let (handlers, failed) = each(config, &complete, load).await;
         let described: Vec<Described> = handlers
             .iter()
             .map(|(index, component, handler)| Described {
@@ -72,8 +72,17 @@ impl Registry {
                 examined: handler.examined().clone(),
             })
             .collect();
+        // The others are checked as far as they go without.
+        let examine = async |component: PathBuf, settings: &HandlerSettings| {
+            let examined = runtime.examine(&component, &grants::outline(settings, config)).await;
+            loaded();
+            examined
+        };
+        let (examined, failed_too) = each(config, |settings| !complete(settings), examine).await;
+        let rest = examined.into_iter().map(|(index, component, examined)| Described { index, component, examined });
+        let described: Vec<Described> = described.into_iter().chain(rest).collect();
         let (mut schemas, found) = check::join(config, &described);
-        let findings = [findings, failed, found].concat();
+        let findings = [findings, failed, failed_too, found].concat();
         if findings.iter().any(|finding| finding.severity != Severity::Warning) {
             return Err(Findings(findings));
         }
@@ -163,7 +172,7 @@ async fn each<T>(
 fn load_finding(config: &Config, index: usize, error: &LoadError) -> Finding {
     let finding = component_finding(config, index, error.code(), error.to_string(), error.hint());
     match error {
-        LoadError::DatabaseUnavailable { .. } => finding.with(Severity::Unchecked),
+        LoadError::DatabaseUnavailable { .. } | LoadError::Unreadable { .. } => finding.with(Severity::Unchecked),
         _ => finding,
     }
 }

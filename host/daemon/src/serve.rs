@@ -47,7 +47,11 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let limits = Limits { attempts: limits.attempts.max(config.worker.slots), ..limits };
     let runtime = Runtime::with_cache(limits, config.compile_cache())?;
     let retention = Arc::new(QueueRetention(queue.clone()));
-    let (registry, warnings) = Registry::load(&config, &runtime, retention, &|| ()).await?;
+    let mut stopped = stop.clone();
+    let (registry, warnings) = tokio::select! {
+        loaded = Registry::load(&config, &runtime, retention, &|| ()) => loaded?,
+        () = stopped.requested() => return Ok(()),
+    };
     for warning in warnings {
         warn!("{warning}");
     }

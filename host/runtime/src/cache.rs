@@ -116,7 +116,7 @@ impl CompileCache {
             folder,
             entry = key.name(),
             "compiled code from the cache is not used: {}",
-            text::harmless_line(problem, PROBLEM_BYTES, 0)
+            text::harmless_line(problem, PROBLEM_BYTES)
         );
         None
     }
@@ -124,7 +124,7 @@ impl CompileCache {
     fn warn_once(&self, problem: &str) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.as_deref() != Some(problem) {
-            warn!("{}", text::harmless_line(problem, PROBLEM_BYTES, 0));
+            warn!("{}", text::harmless_line(problem, PROBLEM_BYTES));
             *told = Some(problem.to_owned());
         }
     }

@@ -18,7 +18,10 @@ use crate::sandbox::{self, Capabilities, State};
 use crate::text;
 
 /// Bytes of a kind's name; it becomes a key in tables and a label in metrics.
-const KIND_BYTES: usize = 100;
+const KIND_BYTES: usize = 128;
+
+/// Bytes of a kind's payload schema, as text; 256 KiB. What compiles it has a narrower limit; this one bounds what is read.
+const SCHEMA_BYTES: usize = 256 << 10;
 
 /// Calls `describe` under an attempt's limits and without any grant, and checks the answer.
 pub(crate) async fn describe(
@@ -73,10 +76,12 @@ fn check(described: Vec<handler::KindDescription>, most: usize) -> Result<Vec<Ki
     }
     let mut kinds: Vec<KindDescription> = Vec::new();
     for kind in described {
-        let shown = text::harmless_line(&kind.kind, KIND_BYTES, 0);
+        let shown = text::harmless_line(&kind.kind, KIND_BYTES);
         if kind.kind.is_empty()
             || kind.kind.len() > KIND_BYTES
-            || kind.kind.contains(|c: char| c.is_whitespace() || c.is_control())
+            || kind.kind.contains(char::is_whitespace)
+            // Nor with what a terminal would obey.
+            || shown != kind.kind
         {
             return nonsense(format!(
                 "`{shown}` is no kind's name: 1 to {KIND_BYTES} bytes without spaces, such as `send-report`"
@@ -84,6 +89,12 @@ fn check(described: Vec<handler::KindDescription>, most: usize) -> Result<Vec<Ki
         }
         if kinds.iter().any(|other| other.kind == kind.kind) {
             return Err(LoadError::DescribedTwice { kind: shown });
+        }
+        if kind.payload_schema.len() > SCHEMA_BYTES {
+            let bytes = kind.payload_schema.len();
+            return nonsense(format!(
+                "the payload schema of kind `{shown}` has {bytes} bytes; the most is {SCHEMA_BYTES}"
+            ));
         }
         let payload_schema = match serde_json::from_str(&kind.payload_schema) {
             Ok(schema @ (serde_json::Value::Object(_) | serde_json::Value::Bool(_))) => schema,
@@ -96,7 +107,7 @@ fn check(described: Vec<handler::KindDescription>, most: usize) -> Result<Vec<Ki
                 return nonsense(format!("the payload schema of kind `{shown}` is not JSON: {error}"));
             }
         };
-        let summary = text::harmless_line(&kind.summary, 1000, 0);
+        let summary = text::harmless_line(&kind.summary, 1000);
         kinds.push(KindDescription { kind: kind.kind, summary, payload_schema });
     }
     kinds.sort_by(|a, b| a.kind.cmp(&b.kind));

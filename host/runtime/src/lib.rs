@@ -51,3 +51,4 @@ pub use imports::{Import, ImportClass};
 pub use job::Job;
 pub use limits::Limits;
 pub use runtime::Runtime;
+pub use text::harmless_line;

@@ -7,8 +7,14 @@ pub(crate) fn harmless(text: &str, bytes: usize) -> String {
     beginning(text, bytes, 0)
 }
 
-/// The same for text that must stay on one line, and of which `cut` bytes have been cut off before.
-pub(crate) fn harmless_line(text: &str, bytes: usize, cut: usize) -> String {
+/// The beginning of a text of at most `bytes`, on one line, with everything written out that a terminal would obey: control
+/// codes, line ends, and marks that turn the direction of writing. Says how much was cut off.
+pub fn harmless_line(text: &str, bytes: usize) -> String {
+    harmless_rest(text, bytes, 0)
+}
+
+/// The same for a text of which `cut` bytes have been cut off before.
+pub(crate) fn harmless_rest(text: &str, bytes: usize, cut: usize) -> String {
     beginning(text, bytes, cut).replace('\n', "\\n")
 }
 
@@ -54,7 +60,7 @@ mod tests {
         let red = harmless("\u{1b}[31mred\u{7}\r\nnext\tcolumn é", 100);
         assert_eq!(red, "\\u{1b}[31mred\\u{7}\\u{d}\nnext\tcolumn é");
         assert_eq!(harmless("a\u{202e}b\u{9b}c", 100), "a\\u{202e}b\\u{9b}c");
-        assert_eq!(harmless_line("a\nb", 100, 0), "a\\nb");
+        assert_eq!(harmless_line("a\nb", 100), "a\\nb");
     }
 
     #[test]
@@ -62,7 +68,7 @@ mod tests {
         assert_eq!(harmless("a\u{7}b\u{7}é", 7), "a\\u{7}b… (3 bytes more)");
         assert_eq!(harmless("aéb", 2), "a… (3 bytes more)");
         assert_eq!(harmless("aéb", 4), "aéb");
-        assert_eq!(harmless_line("aéb", 2, 7), "a… (10 bytes more)");
+        assert_eq!(harmless_rest("aéb", 2, 7), "a… (10 bytes more)");
     }
 
     #[test]

@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use workhost_runtime::{ImportClass, Inspection, KindDescription, Limits, Runtime};
+use workhost_runtime::{ImportClass, Inspection, KindDescription, Limits, Runtime, harmless_line};
 
 use super::{block_on, output};
-use crate::config::{Cache, Source};
+use crate::config::{Cache, Source, key};
+
+/// Bytes of a schema or an error that are shown; `--json` has the whole.
+const SCHEMA_BYTES: usize = 4 << 10;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -32,8 +35,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let inspection = match inspected {
         Ok(inspection) => inspection,
         Err(error) => {
-            let hint = error.hint().map(|hint| format!("\n    hint: {hint}")).unwrap_or_default();
-            anyhow::bail!("{error} [{}]{hint}", error.code());
+            let hint = error.hint().map(|hint| harmless_line(&hint, SCHEMA_BYTES));
+            let hint = hint.map(|hint| format!("\n    hint: {hint}")).unwrap_or_default();
+            anyhow::bail!("{} [{}]{hint}", harmless_line(&error.to_string(), SCHEMA_BYTES), error.code());
         }
     };
     if args.json {
@@ -66,14 +70,18 @@ fn text(file: &Path, inspection: &Inspection) -> String {
     match kinds {
         Ok(kinds) => {
             for KindDescription { kind, summary, payload_schema } in kinds {
-                text.push_str(&format!("  {kind}: {summary}\n    payload: {payload_schema}\n"));
+                let schema = harmless_line(&payload_schema.to_string(), SCHEMA_BYTES);
+                text.push_str(&format!("  {kind}: {summary}\n    payload: {schema}\n"));
             }
         }
-        Err(error) => text.push_str(&format!("  it could not be asked: {error}\n")),
+        Err(error) => {
+            let error = harmless_line(&error.to_string(), SCHEMA_BYTES);
+            text.push_str(&format!("  it could not be asked: {error}\n"));
+        }
     }
     text.push_str("\nimports\n");
     for (class, name) in imports(inspection) {
-        text.push_str(&format!("  {class:<8} {name}\n"));
+        text.push_str(&format!("  {class:<8} {}\n", harmless_line(name, SCHEMA_BYTES)));
     }
     text + "\nto paste into workhost.toml\n\n" + &toml(file, inspection)
 }
@@ -109,10 +117,4 @@ fn toml(file: &Path, inspection: &Inspection) -> String {
         });
     }
     text
-}
-
-/// A key as TOML writes it.
-fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { toml::Value::from(name).to_string() }
 }

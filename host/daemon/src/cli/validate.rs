@@ -111,8 +111,8 @@ fn summary(file: &Path, args: &Args, checked: &Checked, valid: bool) -> String {
             let warnings = if warnings == 0 { String::new() } else { format!(", {}", plural(warnings, "warning")) };
             format!("{file} is valid: {kinds}, each with exactly one handler{warnings}{left_out}")
         }
-        (false, _) if args.against_store => {
-            format!("{found}{left_out}; what is queued was looked at as far as they allow")
+        (false, _) if args.against_store && !args.offline => {
+            format!("{found}; the store is looked at once the registry is valid")
         }
         (false, _) => format!("{found}{left_out}"),
     }

@@ -13,6 +13,9 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// The most bytes of a document that a configuration may allow; more does not pass between guest and host.
 const MAX_DOCUMENT: usize = 16 << 20;
 
+/// The least memory that an attempt may be granted: one page of WebAssembly.
+const LEAST_MEMORY: usize = 64 << 10;
+
 /// The most bytes of a text for people.
 const MAX_TEXT: usize = 1 << 20;
 
@@ -75,6 +78,13 @@ fn check(config: &Config) -> Vec<Finding> {
     let mut find = |keys: &[&str], problem: String, mend: &str| {
         findings.push(config.source.finding("setting-out-of-bounds", keys, problem, Some(mend.to_owned())));
     };
+    if !["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| config.store.url.0.starts_with(scheme)) {
+        find(
+            &["store", "url"],
+            format!("`{}` is no store", config.store.url),
+            "use sqlite:// and the path of a file, or postgres://user@host/database",
+        );
+    }
     let limits = &config.limits;
     for (name, set, least, most) in [
         ("payload", limits.payload, 2, MAX_DOCUMENT),
@@ -131,8 +141,12 @@ fn check(config: &Config) -> Vec<Finding> {
         );
     }
     for (name, kind) in &config.kinds {
-        if kind.timeout.is_zero() {
-            find(&["kinds", name, "timeout"], "is 0, so every attempt would fail".into(), "use at least 1s");
+        if kind.timeout < Duration::from_millis(10) {
+            find(
+                &["kinds", name, "timeout"],
+                format!("{:?} is shorter than 10ms, so every attempt would fail", kind.timeout),
+                "use at least 1s",
+            );
         }
         if kind.slots == Some(0) {
             find(
@@ -144,6 +158,13 @@ fn check(config: &Config) -> Vec<Finding> {
     }
     for (index, handler) in config.handlers.iter().enumerate() {
         let index = index.to_string();
+        if handler.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
+            find(
+                &["handlers", &index, "memory"],
+                format!("less than {LEAST_MEMORY} bytes are too few for any component to start"),
+                "use at least 1MiB",
+            );
+        }
         for (name, grant) in &handler.sql {
             if !config.databases.contains_key(&grant.database) {
                 let known: Vec<_> = config.databases.keys().map(String::as_str).collect();

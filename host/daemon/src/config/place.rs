@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
+use workhost_runtime::harmless_line;
 
 use super::Url;
 use crate::finding::{Finding, Severity};
+
+/// Bytes of a finding's text; 2 KiB. More is nothing that a person reads.
+const TEXT_BYTES: usize = 2 << 10;
 
 /// The text of a configuration file and where it came from.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +19,24 @@ pub struct Source {
     pub(super) text: String,
 }
 
+/// A key as TOML writes it: bare, or quoted where it has to be.
+pub fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_bare = !name.is_empty() && name.chars().all(bare);
+    // A string of JSON is one of TOML, too.
+    if is_bare { name.to_owned() } else { serde_json::Value::from(name).to_string() }
+}
+
 impl Source {
     /// A finding about the value under these keys; array elements are keys such as `0`. The deepest
     /// key that exists gives the line.
     pub fn finding(&self, code: &'static str, keys: &[&str], problem: String, mend: Option<String>) -> Finding {
         let line = self.offset_of(keys).map(|offset| self.line_at(offset));
         let key = (!keys.is_empty()).then(|| display(keys));
+        // What stands in them may come from a component or from a payload.
+        let problem = harmless_line(&problem, TEXT_BYTES);
+        let mend = mend.map(|mend| harmless_line(&mend, TEXT_BYTES));
+        let key = key.map(|key| harmless_line(&key, TEXT_BYTES));
         Finding { severity: Severity::Error, code, file: self.file.clone(), line, key, problem, mend }
     }
 
@@ -70,13 +86,13 @@ impl Source {
 /// `["handlers", "0", "sql", "x"]` as people write it: `handlers[0].sql.x`.
 fn display(keys: &[&str]) -> String {
     let mut text = String::new();
-    for key in keys {
-        if key.bytes().all(|byte| byte.is_ascii_digit()) && !key.is_empty() {
-            text.push_str(&format!("[{key}]"));
+    for name in keys {
+        if name.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() {
+            text.push_str(&format!("[{name}]"));
         } else if text.is_empty() {
-            text.push_str(key);
+            text.push_str(&key(name));
         } else {
-            text.push_str(&format!(".{key}"));
+            text.push_str(&format!(".{}", key(name)));
         }
     }
     text

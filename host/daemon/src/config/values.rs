@@ -69,13 +69,20 @@ pub(super) mod duration {
     use super::*;
     use std::time::Duration;
 
+    /// Longer is a mistake, and adding it to a time has no result.
+    const LONGEST: Duration = Duration::from_hours(100 * 366 * 24);
+
     pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = String::deserialize(deserializer)?;
-        humantime::parse_duration(&text).map_err(|error| {
+        let duration = humantime::parse_duration(&text).map_err(|error| {
             D::Error::custom(format!(
                 "`{text}` is no duration ({error}): expected text such as \"30s\", \"5m\" or \"24h\""
             ))
-        })
+        })?;
+        if duration > LONGEST {
+            return Err(D::Error::custom(format!("`{text}` is longer than a hundred years")));
+        }
+        Ok(duration)
     }
 }
 

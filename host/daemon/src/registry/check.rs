@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use workhost_runtime::Examined;
 
 use super::{PayloadSchema, component_finding};
+use crate::config::key;
 use crate::config::{Config, KindSettings};
 use crate::finding::{Finding, Severity};
 
@@ -88,7 +89,7 @@ fn coverage(config: &Config, handlers: &[Described]) -> Vec<Finding> {
                 "kind-undeclared",
                 &["handlers", &handlers[0].index.to_string(), "component"],
                 format!("{} runs kind `{kind}`, which the catalogue does not declare", handlers[0].component.display()),
-                Some(format!("add [kinds.{kind}], or remove the component")),
+                Some(format!("add [kinds.{}], or remove the component", key(kind))),
             ));
         }
     }

@@ -35,7 +35,7 @@ impl Line {
     /// The line for people; `None` if there is nothing to read in it.
     pub(super) fn text(&self, most: usize) -> Option<String> {
         let text = String::from_utf8_lossy(&self.bytes);
-        (self.cut > 0 || !text.trim().is_empty()).then(|| text::harmless_line(&text, most, self.cut))
+        (self.cut > 0 || !text.trim().is_empty()).then(|| text::harmless_rest(&text, most, self.cut))
     }
 }
 

@@ -1,0 +1,270 @@
+//! What a check of a payload can cost at most, told from the schema alone.
+//!
+//! A schema is a handler's, and checks run in the host. Its parts may apply each other; where one applies another twice,
+//! and that a third twice, the work doubles with each step, and in a recursive schema with each level of the payload. So a
+//! schema is taken only if its parts, written out, are few, and if it comes back to itself once per value at most. Then a
+//! check takes no more steps than there are values in the payload times parts in the schema.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use serde_json::{Map, Value};
+
+/// Bytes of a schema; 64 KiB, some hundred fields with their descriptions.
+const BYTES: usize = 64 << 10;
+
+/// Parts of a schema, each counted as often as it is applied.
+const PARTS: u64 = 10_000;
+
+/// How many parts may apply each other in a row; 200.
+const DEPTH: usize = 200;
+
+/// Keywords that apply a schema, or several, to the very value.
+const SAME: [&str; 7] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
+/// Keywords that apply a schema to each element or to each field that others leave over.
+const EACH: [&str; 8] = [
+    "items",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "contentSchema",
+];
+/// References that depend on the way to them, so that nothing can be told of them here.
+const DYNAMIC: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
+
+/// The parts of a schema and how they apply each other.
+struct Parts<'s> {
+    root: &'s Value,
+    graph: DiGraph<(), ()>,
+    nodes: HashMap<*const Value, NodeIndex>,
+    /// What each part applies to the same value.
+    same: HashMap<NodeIndex, Vec<NodeIndex>>,
+    /// What it applies to values within: by field or place, where one is named.
+    within: HashMap<NodeIndex, Vec<(Option<String>, NodeIndex)>>,
+}
+
+/// How many parts the schema has, written out.
+///
+/// # Errors
+/// Why a check of it has no bound.
+pub(super) fn parts(schema: &Value) -> Result<u64, String> {
+    let bytes = schema.to_string().len();
+    if bytes > BYTES {
+        return Err(format!("it has {bytes} bytes; the most is {BYTES}"));
+    }
+    let mut parts = Parts {
+        root: schema,
+        graph: DiGraph::new(),
+        nodes: HashMap::new(),
+        same: HashMap::new(),
+        within: HashMap::new(),
+    };
+    let root = parts.read(schema)?;
+    let count = parts.count(root, &mut HashMap::new(), &mut HashSet::new());
+    parts.comes_back_once()?;
+    if count > PARTS { Err(format!("its parts apply each other more than {PARTS} times")) } else { Ok(count) }
+}
+
+impl<'s> Parts<'s> {
+    /// Takes in a part and all that it applies. Bounded by the schema's size; the stack by the nesting of JSON and by the
+    /// worklist here.
+    fn read(&mut self, schema: &'s Value) -> Result<NodeIndex, String> {
+        let root = self.node(schema);
+        let mut open = vec![schema];
+        let mut done = HashSet::new();
+        while let Some(part) = open.pop() {
+            if !done.insert(std::ptr::from_ref(part)) {
+                continue;
+            }
+            let Some(keywords) = part.as_object() else { continue };
+            let from = self.node(part);
+            for (key, target, same) in self.applied(keywords)? {
+                let to = self.node(target);
+                self.graph.add_edge(from, to, ());
+                if same {
+                    self.same.entry(from).or_default().push(to);
+                } else {
+                    self.within.entry(from).or_default().push((key, to));
+                }
+                open.push(target);
+            }
+        }
+        Ok(root)
+    }
+
+    fn node(&mut self, part: &'s Value) -> NodeIndex {
+        let graph = &mut self.graph;
+        *self.nodes.entry(std::ptr::from_ref(part)).or_insert_with(|| graph.add_node(()))
+    }
+
+    /// What the keywords of one part apply: the field or place where one is named, the part, whether to the same value.
+    fn applied(&self, keywords: &'s Map<String, Value>) -> Result<Vec<(Option<String>, &'s Value, bool)>, String> {
+        let mut applied = Vec::new();
+        for (name, value) in keywords {
+            let all: Vec<(Option<String>, &Value)> = match value {
+                Value::Array(all) => all.iter().enumerate().map(|(n, one)| (Some(n.to_string()), one)).collect(),
+                Value::Object(map) => map.iter().map(|(key, one)| (Some(key.clone()), one)).collect(),
+                _ => Vec::new(),
+            };
+            match name.as_str() {
+                "$ref" => applied.push((None, self.resolve(value)?, true)),
+                name if DYNAMIC.contains(&name) => return Err(format!("it uses `{name}`, whose cost cannot be told")),
+                name if SAME.contains(&name) && value.is_array() => {
+                    applied.extend(all.into_iter().map(|(_, part)| (None, part, true)));
+                }
+                name if SAME.contains(&name) => applied.push((None, value, true)),
+                "dependentSchemas" | "dependencies" => {
+                    applied.extend(
+                        all.into_iter().filter(|(_, part)| !part.is_array()).map(|(_, part)| (None, part, true)),
+                    );
+                }
+                "properties" | "prefixItems" => applied.extend(all.into_iter().map(|(key, part)| (key, part, false))),
+                "items" if value.is_array() => applied.extend(all.into_iter().map(|(key, part)| (key, part, false))),
+                "patternProperties" => applied.extend(all.into_iter().map(|(_, part)| (None, part, false))),
+                name if EACH.contains(&name) => applied.push((None, value, false)),
+                _ => {}
+            }
+        }
+        Ok(applied)
+    }
+
+    fn resolve(&self, reference: &Value) -> Result<&'s Value, String> {
+        let text = reference.as_str().unwrap_or_default();
+        let found = text.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+        found.ok_or_else(|| "a `$ref` is no path within the schema, as in `#/$defs/address`".to_owned())
+    }
+
+    /// Whether a recursive schema comes back to itself once per value: for each field or element, on all ways that
+    /// apply to one value together.
+    fn comes_back_once(&self) -> Result<(), String> {
+        let mut group = HashMap::new();
+        for (number, members) in tarjan_scc(&self.graph).into_iter().enumerate() {
+            group.extend(members.into_iter().map(|member| (member, number)));
+        }
+        let mut known = HashMap::new();
+        for node in self.graph.node_indices() {
+            let ways = self.ways_back(node, &group, &mut known, &mut HashSet::new());
+            let left_over = ways.get(&None).copied().unwrap_or_default();
+            let most = ways.iter().map(|(key, n)| if key.is_some() { n + left_over } else { *n }).max();
+            if most > Some(1) {
+                return Err("it is recursive, and applies itself more than once to one value".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// How often the parts that apply to one value come back to their own group, by field or place; `None` for any.
+    fn ways_back(
+        &self,
+        node: NodeIndex,
+        group: &HashMap<NodeIndex, usize>,
+        known: &mut HashMap<NodeIndex, BTreeMap<Option<String>, u64>>,
+        open: &mut HashSet<NodeIndex>,
+    ) -> BTreeMap<Option<String>, u64> {
+        if let Some(ways) = known.get(&node) {
+            return ways.clone();
+        }
+        let mut ways: BTreeMap<Option<String>, u64> = BTreeMap::new();
+        if !open.insert(node) {
+            return ways;
+        }
+        let back = |to: &NodeIndex| group[to] == group[&node];
+        if open.len() > DEPTH {
+            // Too deep to be followed, so nothing can be told.
+            open.remove(&node);
+            return BTreeMap::from([(None, 2)]);
+        }
+        for (key, _) in self.within.get(&node).into_iter().flatten().filter(|(_, to)| back(to)) {
+            *ways.entry(key.clone()).or_default() += 1;
+        }
+        for to in self.same.get(&node).into_iter().flatten().filter(|to| back(to)) {
+            for (key, n) in self.ways_back(*to, group, known, open) {
+                let all = ways.entry(key).or_default();
+                *all = all.saturating_add(n);
+            }
+        }
+        open.remove(&node);
+        known.insert(node, ways.clone());
+        ways
+    }
+
+    /// The parts of a part, written out; what comes back to itself counts once.
+    fn count(&self, node: NodeIndex, known: &mut HashMap<NodeIndex, u64>, open: &mut HashSet<NodeIndex>) -> u64 {
+        if let Some(count) = known.get(&node) {
+            return *count;
+        }
+        if open.len() > DEPTH {
+            return u64::MAX;
+        }
+        if !open.insert(node) {
+            return 1;
+        }
+        let same = self.same.get(&node).into_iter().flatten();
+        let within = self.within.get(&node).into_iter().flatten().map(|(_, to)| to);
+        let count = same.chain(within).fold(1_u64, |all, to| all.saturating_add(self.count(*to, known, open)));
+        open.remove(&node);
+        known.insert(node, count);
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn ordinary_schemas_are_taken_also_recursive_ones() {
+        let person =
+            json!({ "type": "object", "properties": { "name": { "type": "string" }, "age": { "type": "integer" } } });
+        assert_eq!(parts(&person), Ok(3));
+        let tree = json!({ "properties": { "children": { "items": { "$ref": "#" } }, "name": {} } });
+        assert!(parts(&tree).is_ok());
+        let binary = json!({
+            "$defs": { "node": { "properties": { "left": { "$ref": "#/$defs/node" }, "right": { "$ref": "#/$defs/node" } } } },
+            "$ref": "#/$defs/node",
+        });
+        assert!(parts(&binary).is_ok());
+        let value = json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "$ref": "#" } }] });
+        assert!(parts(&value).is_ok());
+    }
+
+    #[test]
+    fn what_doubles_with_each_step_or_level_is_refused() {
+        let doubling = |within: fn(&str) -> Value| {
+            let mut parts: Map<String, Value> =
+                (0..40).map(|n| (n.to_string(), within(&format!("#/$defs/{}", n + 1)))).collect();
+            parts.insert("40".to_owned(), json!({ "type": "object" }));
+            json!({ "$defs": parts, "$ref": "#/$defs/0" })
+        };
+        let same = doubling(|next| json!({ "allOf": [{ "$ref": next }, { "$ref": next }] }));
+        let deeper =
+            doubling(|next| json!({ "properties": { "x": { "anyOf": [{ "$ref": next }, { "$ref": next }] } } }));
+        for schema in [same, deeper] {
+            assert_eq!(parts(&schema), Err("its parts apply each other more than 10000 times".to_owned()));
+        }
+        let twice = |keyword: Value| json!({ "$defs": { "x": keyword }, "$ref": "#/$defs/x" });
+        for recursive in [
+            twice(json!({ "properties": { "a": { "allOf": [{ "$ref": "#" }, { "$ref": "#" }] } } })),
+            twice(
+                json!({ "allOf": [{ "properties": { "a": { "$ref": "#" } } }, { "properties": { "a": { "$ref": "#" } } }] }),
+            ),
+            twice(json!({ "items": { "$ref": "#" }, "contains": { "$ref": "#" } })),
+            twice(json!({ "patternProperties": { "a": { "$ref": "#" }, "b": { "$ref": "#" } } })),
+        ] {
+            assert!(parts(&recursive).unwrap_err().contains("more than once to one value"), "{recursive}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_or_cannot_be_told_is_refused() {
+        assert!(parts(&json!({ "description": "x".repeat(70_000) })).unwrap_err().contains("70018 bytes"));
+        assert!(parts(&json!({ "$dynamicRef": "#a" })).unwrap_err().contains("$dynamicRef"));
+        assert!(parts(&json!({ "$ref": "#nowhere" })).unwrap_err().contains("no path within the schema"));
+    }
+}
