@@ -47,6 +47,25 @@ struct Parts<'s> {
     within: HashMap<NodeIndex, Vec<(Option<String>, NodeIndex)>>,
 }
 
+/// A part that another applies.
+struct Applied<'s> {
+    /// The field or place that it is for, where one is named.
+    key: Option<String>,
+    part: &'s Value,
+    /// Whether it applies to the very value, and not to one within.
+    same: bool,
+}
+
+impl<'s> Applied<'s> {
+    fn same(part: &'s Value) -> Self {
+        Applied { key: None, part, same: true }
+    }
+
+    fn within(key: Option<String>, part: &'s Value) -> Self {
+        Applied { key, part, same: false }
+    }
+}
+
 /// How many parts the schema has, written out.
 ///
 /// # Errors
@@ -82,15 +101,15 @@ impl<'s> Parts<'s> {
             }
             let Some(keywords) = part.as_object() else { continue };
             let from = self.node(part);
-            for (key, target, same) in self.applied(keywords)? {
-                let to = self.node(target);
+            for Applied { key, part, same } in self.applied(keywords)? {
+                let to = self.node(part);
                 self.graph.add_edge(from, to, ());
                 if same {
                     self.same.entry(from).or_default().push(to);
                 } else {
                     self.within.entry(from).or_default().push((key, to));
                 }
-                open.push(target);
+                open.push(part);
             }
         }
         Ok(root)
@@ -101,8 +120,8 @@ impl<'s> Parts<'s> {
         *self.nodes.entry(std::ptr::from_ref(part)).or_insert_with(|| graph.add_node(()))
     }
 
-    /// What the keywords of one part apply: the field or place where one is named, the part, whether to the same value.
-    fn applied(&self, keywords: &'s Map<String, Value>) -> Result<Vec<(Option<String>, &'s Value, bool)>, String> {
+    /// What the keywords of one part apply.
+    fn applied(&self, keywords: &'s Map<String, Value>) -> Result<Vec<Applied<'s>>, String> {
         let mut applied = Vec::new();
         for (name, value) in keywords {
             let all: Vec<(Option<String>, &Value)> = match value {
@@ -111,21 +130,25 @@ impl<'s> Parts<'s> {
                 _ => Vec::new(),
             };
             match name.as_str() {
-                "$ref" => applied.push((None, self.resolve(value)?, true)),
+                "$ref" => applied.push(Applied::same(self.resolve(value)?)),
                 name if DYNAMIC.contains(&name) => return Err(format!("it uses `{name}`, whose cost cannot be told")),
                 name if SAME.contains(&name) && value.is_array() => {
-                    applied.extend(all.into_iter().map(|(_, part)| (None, part, true)));
+                    applied.extend(all.into_iter().map(|(_, part)| Applied::same(part)));
                 }
-                name if SAME.contains(&name) => applied.push((None, value, true)),
+                name if SAME.contains(&name) => applied.push(Applied::same(value)),
                 "dependentSchemas" | "dependencies" => {
                     applied.extend(
-                        all.into_iter().filter(|(_, part)| !part.is_array()).map(|(_, part)| (None, part, true)),
+                        all.into_iter().filter(|(_, part)| !part.is_array()).map(|(_, part)| Applied::same(part)),
                     );
                 }
-                "properties" | "prefixItems" => applied.extend(all.into_iter().map(|(key, part)| (key, part, false))),
-                "items" if value.is_array() => applied.extend(all.into_iter().map(|(key, part)| (key, part, false))),
-                "patternProperties" => applied.extend(all.into_iter().map(|(_, part)| (None, part, false))),
-                name if EACH.contains(&name) => applied.push((None, value, false)),
+                "properties" | "prefixItems" => {
+                    applied.extend(all.into_iter().map(|(key, part)| Applied::within(key, part)))
+                }
+                "items" if value.is_array() => {
+                    applied.extend(all.into_iter().map(|(key, part)| Applied::within(key, part)))
+                }
+                "patternProperties" => applied.extend(all.into_iter().map(|(_, part)| Applied::within(None, part))),
+                name if EACH.contains(&name) => applied.push(Applied::within(None, value)),
                 _ => {}
             }
         }
