@@ -166,4 +166,6 @@ async fn a_component_says_what_it_is_and_what_it_needs() {
     let text = w.write("no.wasm", "(module)");
     let said = w.run_refused(&["inspect", text.to_str().unwrap()]);
     assert!(said.contains("WebAssembly in text format") && said.contains("hint: "), "{said}");
+    let json: Value = serde_json::from_str(&w.run_refused(&["inspect", text.to_str().unwrap(), "--json"])).unwrap();
+    assert_eq!(json["code"], "not-a-component");
 }

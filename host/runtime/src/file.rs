@@ -115,9 +115,16 @@ fn not_a_component(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
 /// Whether the first form after spaces and comments is that of a component or module in text format.
 fn is_text_format(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
-    let mut rest = head.trim_start();
-    while let Some(comment) = rest.strip_prefix(";;") {
-        rest = comment.split_once('\n').map_or("", |(_, next)| next).trim_start();
+    let mut rest = head.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let end = if rest.starts_with(";;") {
+            "\n"
+        } else if rest.starts_with("(;") {
+            ";)"
+        } else {
+            break;
+        };
+        rest = rest.split_once(end).map_or("", |(_, next)| next).trim_start();
     }
     let Some(form) = rest.strip_prefix('(') else {
         return false;

@@ -34,6 +34,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })?;
     let inspection = match inspected {
         Ok(inspection) => inspection,
+        Err(error) if args.json => {
+            output::line(
+                json!({ "file": file, "code": error.code(), "problem": error.to_string(), "mend": error.hint() }),
+            )?;
+            return Ok(ExitCode::FAILURE);
+        }
         Err(error) => {
             let hint = error.hint().map(|hint| harmless_line(&hint, SCHEMA_BYTES));
             let hint = hint.map(|hint| format!("\n    hint: {hint}")).unwrap_or_default();

@@ -36,6 +36,8 @@ async fn wrong_content_is_named() {
     assert!(words(&wat::parse_str("(module)").unwrap()).await.contains("is a core module"));
     assert!(words(b";; a comment\n(component)").await.contains("text format"));
     assert!(words(b" (module)").await.contains("text format"));
+    assert!(words("\u{feff}(; a\ncomment ;) ;; and another\n(module)".as_bytes()).await.contains("text format"));
+    assert!(words(b"(; only a comment ;)").await.contains("is something else"));
     assert!(words(b"\0asm\x02\0\x01\0").await.contains("unknown version"));
     assert!(words(b"\0asm").await.contains("it ends after 4 bytes"));
 }
