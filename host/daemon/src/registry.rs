@@ -73,13 +73,7 @@ impl Registry {
             })
             .collect();
         // The others are checked as far as they go without.
-        let examine = async |component: PathBuf, settings: &HandlerSettings| {
-            let examined = runtime.examine(&component, &grants::outline(settings, config)).await;
-            loaded();
-            examined
-        };
-        let (examined, failed_too) = each(config, |settings| !complete(settings), examine).await;
-        let rest = examined.into_iter().map(|(index, component, examined)| Described { index, component, examined });
+        let (rest, failed_too) = examine(config, runtime, |settings| !complete(settings), loaded).await;
         let described: Vec<Described> = described.into_iter().chain(rest).collect();
         let (mut schemas, found) = check::join(config, &described);
         let findings = [findings, failed, failed_too, found].concat();
@@ -105,14 +99,7 @@ impl Registry {
         runtime: &Runtime,
         loaded: &(dyn Fn() + Sync),
     ) -> (PayloadSchemas, Vec<Finding>) {
-        let examine = async |component: PathBuf, settings: &HandlerSettings| {
-            let examined = runtime.examine(&component, &grants::outline(settings, config)).await;
-            loaded();
-            examined
-        };
-        let (examined, failed) = each(config, |_| true, examine).await;
-        let described: Vec<Described> =
-            examined.into_iter().map(|(index, component, examined)| Described { index, component, examined }).collect();
+        let (described, failed) = examine(config, runtime, |_| true, loaded).await;
         let (schemas, found) = check::join(config, &described);
         (schemas, [failed, found].concat())
     }
@@ -145,6 +132,23 @@ impl Kind {
             |scope| Periodic { kind: self.name.clone(), scope, payload: payload.clone(), schedule: schedule.clone() };
         scopes.into_iter().map(periodic).collect()
     }
+}
+
+/// Checks those of the components as far as it can be done without databases.
+async fn examine(
+    config: &Config,
+    runtime: &Runtime,
+    those: impl Fn(&HandlerSettings) -> bool,
+    loaded: &(dyn Fn() + Sync),
+) -> (Vec<Described>, Vec<Finding>) {
+    let examine = async |component: PathBuf, settings: &HandlerSettings| {
+        let examined = runtime.examine(&component, &grants::outline(settings, config)).await;
+        loaded();
+        examined
+    };
+    let (examined, failed) = each(config, those, examine).await;
+    let described = examined.into_iter().map(|(index, component, examined)| Described { index, component, examined });
+    (described.collect(), failed)
 }
 
 /// Does the same with each component for which there is all it needs, side by side.

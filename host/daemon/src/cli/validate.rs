@@ -65,16 +65,10 @@ impl Retention for NoRetention {
     }
 }
 
-/// What could not even begin is answered like what could not be checked.
+/// An error is what could not even begin.
 pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let checked = match config::load(file) {
-        Ok(config) => match block_on(check(&config, args)) {
-            Ok(checked) => checked,
-            Err(error) => {
-                super::fail(&error);
-                return Ok(ExitCode::from(2));
-            }
-        },
+        Ok(config) => block_on(check(&config, args))?,
         Err(Findings(findings)) => Checked { kinds: 0, findings },
     };
     let has = |severity| checked.findings.iter().any(|finding| finding.severity == severity);

@@ -35,12 +35,13 @@ pub(super) async fn run(context: &Context, claim: Claim, kind: &Arc<Kind>, sent:
         let (registration, mut vital) = context.attempts.register(fence, control.clone(), sent);
         info!(scope = claim.item.scope, "started");
         let mut asked = Asked::default();
-        let cause = supervise(context, claim.item.clone(), kind, &control, &mut vital, &mut asked, stop).await;
+        let failures = claim.item.failures;
+        let cause = supervise(context, claim.item, kind, &control, &mut vital, &mut asked, stop).await;
         if let Cause::Lost | Cause::SelfStopped = cause {
             warn!(?cause, "ended without a word to the store: the item is another's, or will be");
             return;
         }
-        let retry = RetryPolicy::of(&kind.settings).delay(claim.item.failures, rand::random());
+        let retry = RetryPolicy::of(&kind.settings).delay(failures, rand::random());
         let Some(outcome) = decide(cause, asked, retry) else { return };
         let finish = Finish {
             progress: registration.unstored_progress(),
