@@ -38,6 +38,7 @@ create table workhost.work_items (
     reason text,
     host text,
     handler_digest text,
+    parent_id bigint,
     ended_as text,
     lease_expires_at timestamptz,
     cancel_requested_at timestamptz,
@@ -212,7 +213,8 @@ revoke execute on function workhost.payload_flaw from public;
 
 create function workhost.enqueue_many(
     kinds text[], payloads json[], dedup_keys text[] default null::text[], scopes text[] default null::text[],
-        run_ats timestamptz[] default null::timestamptz[], priorities integer[] default null::integer[]
+        run_ats timestamptz[] default null::timestamptz[], priorities integer[] default null::integer[],
+        parent bigint default null::bigint
 )
 returns table(item integer, id bigint, created boolean)
 language plpgsql security definer
@@ -275,6 +277,8 @@ create table work_items (
     -- The host of the newest attempt, and the component that it ran.
     host text,
     handler_digest text,
+    -- The item whose handler enqueued this one. No foreign key: that one may be deleted first.
+    parent_id integer,
     -- How the newest attempt ended; null before the first and while one runs. It tells a finish that is repeated
     -- because its answer was lost from one that comes too late. `stalled`: by its lease.
     ended_as text constraint work_items_ended_as_check

@@ -40,7 +40,9 @@ create function workhost.enqueue_many(
     dedup_keys text[] default null,
     scopes text[] default null,
     run_ats timestamptz[] default null,
-    priorities integer[] default null
+    priorities integer[] default null,
+    -- The item on whose behalf they are enqueued; people are told, and nothing depends on it.
+    parent bigint default null
 ) returns table (item integer, id bigint, created boolean)
 language plpgsql security definer
 -- Nothing that a caller set, or made in a schema of theirs, has a say.
@@ -139,10 +141,10 @@ begin
         exit when cardinality(open) = 0;
         with new as (
             insert into workhost.work_items
-                (id, kind, payload, dedup_key, scope, priority, run_at, created_at, updated_at)
+                (id, kind, payload, dedup_key, scope, priority, run_at, created_at, updated_at, parent_id)
             overriding system value
             select n.id, n.kind, n.payload, n.dedup_key, n.scope, coalesce(n.priority, 0),
-                coalesce(n.run_at, now()), now(), now()
+                coalesce(n.run_at, now()), now(), now(), parent
             from unnest(open) as o (place)
             join unnest(ids, kinds, payloads, dedup_keys, scopes, run_ats, priorities) with ordinality
                 as n (id, kind, payload, dedup_key, scope, run_at, priority, place) on n.place = o.place

@@ -33,6 +33,8 @@ create table work_items (
     -- The host of the newest attempt, and the component that it ran.
     host text,
     handler_digest text,
+    -- The item whose handler enqueued this one. No foreign key: that one may be deleted first.
+    parent_id integer,
     -- How the newest attempt ended; null before the first and while one runs. It tells a finish that is repeated
     -- because its answer was lost from one that comes too late. `stalled`: by its lease.
     ended_as text constraint work_items_ended_as_check

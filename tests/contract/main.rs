@@ -9,6 +9,7 @@ mod attempts;
 mod audit;
 mod cancel;
 mod changes;
+mod children;
 mod claim;
 mod cron;
 mod due_race;

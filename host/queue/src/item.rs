@@ -130,6 +130,8 @@ pub struct WorkItem {
     pub host: Option<String>,
     /// The digest of the component that ran it last (`sha256:…`).
     pub handler_digest: Option<String>,
+    /// The item whose handler enqueued this one.
+    pub parent_id: Option<ItemId>,
     /// When the claim lapses unless a heartbeat extends it.
     #[serde(with = "time::serde::rfc3339::option")]
     pub lease_expires_at: Option<OffsetDateTime>,

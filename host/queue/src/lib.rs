@@ -4,6 +4,12 @@
 //! keep the same promises, shown by one contract suite (`tests/contract`). This is the only crate
 //! that knows the queue's SQL, and it knows nothing of components.
 
+/// The schema of PostgreSQL that holds the queue's tables.
+pub const SCHEMA: &str = "workhost";
+
+/// Tables by which a SQLite file is known to be a queue's.
+pub const TABLES: [&str; 4] = ["work_items", "schedules", "pauses", "forgotten"];
+
 mod attempts;
 mod audit;
 mod changes;

@@ -45,6 +45,10 @@ pub trait Queue: Send + Sync + 'static {
     /// Inserts items, all or none, and answers each in order: the one way in.
     async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>>;
 
+    /// Inserts items on behalf of a running attempt, which they name as their parent. As [`enqueue`](Queue::enqueue), but
+    /// inserts nothing unless that attempt still holds its item, and answers `None` then.
+    async fn enqueue_by(&self, parent: Fence, items: &[NewItem]) -> Result<Option<Vec<Enqueued>>>;
+
     /// Takes up to `request.limit` due items by priority (higher first), run_at and id; never an
     /// unknown kind, never two of one scope. Of each scope only its head is taken.
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>>;

@@ -26,6 +26,7 @@ pub(super) fn queued(id: ItemId, new: &NewItem) -> WorkItem {
         reason: None,
         host: None,
         handler_digest: None,
+        parent_id: None,
         lease_expires_at: None,
         cancel_requested_at: None,
         created_at: now(),

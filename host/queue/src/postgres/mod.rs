@@ -9,6 +9,7 @@ mod cancel;
 mod changes;
 mod claim;
 mod enqueue;
+mod fence;
 mod finish;
 mod heartbeat;
 mod hosts;
@@ -98,6 +99,15 @@ impl Queue for PostgresQueue {
         self.options.limits.check_new(items)?;
         let answers = retrying(|| enqueue::enqueue(&self.pool, items)).await?;
         if answers.iter().any(|answer| answer.created().is_some()) {
+            self.wake.notify_one();
+        }
+        Ok(answers)
+    }
+
+    async fn enqueue_by(&self, parent: Fence, items: &[NewItem]) -> Result<Option<Vec<Enqueued>>> {
+        self.options.limits.check_new(items)?;
+        let answers = retrying(|| enqueue::enqueue_by(&self.pool, parent, items)).await?;
+        if answers.iter().flatten().any(|answer| answer.created().is_some()) {
             self.wake.notify_one();
         }
         Ok(answers)

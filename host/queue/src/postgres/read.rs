@@ -11,7 +11,7 @@ macro_rules! columns {
     () => {
         "w.id, w.kind, w.payload::text as payload, w.dedup_key, w.scope, w.priority, w.run_at, w.status, w.attempt, \
          w.stalls, w.failures, w.interruptions, w.progress::text as progress, w.result::text as result, w.error, w.log_tail, w.reason, \
-         w.host, w.handler_digest, w.lease_expires_at, w.cancel_requested_at, w.created_at, w.updated_at, w.started_at, \
+         w.host, w.handler_digest, w.parent_id, w.lease_expires_at, w.cancel_requested_at, w.created_at, w.updated_at, w.started_at, \
          w.finished_at"
     };
 }
@@ -41,6 +41,7 @@ pub(super) fn item(row: &PgRow) -> sqlx::Result<WorkItem> {
         reason: row.try_get("reason")?,
         host: row.try_get("host")?,
         handler_digest: row.try_get("handler_digest")?,
+        parent_id: row.try_get::<Option<i64>, _>("parent_id")?.map(ItemId),
         lease_expires_at: row.try_get("lease_expires_at")?,
         cancel_requested_at: row.try_get("cancel_requested_at")?,
         created_at: row.try_get("created_at")?,

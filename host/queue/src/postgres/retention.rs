@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use super::fence;
 use super::pool::{Pool, Session};
 use super::session::patient;
 use crate::Fence;
-use crate::ending::{micros, number};
+use crate::ending::micros;
 
 pub(super) async fn delete_finished(
     pool: &Pool,
@@ -24,18 +25,10 @@ async fn delete_in(
     older_than: Duration,
     limit: u32,
 ) -> sqlx::Result<Option<u64>> {
-    if let Some(fence) = fence {
-        // The lock keeps the attempt in place until the deletion is committed.
-        let status: Option<String> = sqlx::query_scalar(
-            "select w.status from workhost.work_items w where w.id = $1 and w.attempt = $2 for no key update",
-        )
-        .bind(fence.id.0)
-        .bind(number(fence.attempt))
-        .fetch_optional(&mut *tx)
-        .await?;
-        if status.as_deref() != Some("running") {
-            return Ok(None);
-        }
+    if let Some(fence) = fence
+        && !fence::hold(tx, fence).await?
+    {
+        return Ok(None);
     }
     let deleted = sqlx::query(
         "with old as materialized (

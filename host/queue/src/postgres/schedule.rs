@@ -48,7 +48,7 @@ async fn enqueue_one_in(tx: &mut Session, periodic: &Periodic) -> sqlx::Result<O
         _ => return Ok(None),
     }
     note_seen(&mut *tx, &[periodic]).await?;
-    let answers = enqueue_in(tx, &[periodic.item()]).await?;
+    let answers = enqueue_in(tx, &[periodic.item()], None).await?;
     Ok(answers.into_iter().find_map(Enqueued::created))
 }
 

@@ -6,22 +6,51 @@ use serde_json::{Value, json};
 use sqlx::{SqliteConnection, SqlitePool};
 
 use super::batch::batches;
+use super::fence;
 use super::session::{millis, now, write};
 use crate::ending::micros;
-use crate::{Enqueued, ItemId, NewItem};
+use crate::{Enqueued, Fence, ItemId, NewItem};
 
 pub(super) async fn enqueue(writer: &SqlitePool, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
     let mut tx = write(writer).await?;
-    let mut answers = Vec::with_capacity(items.len());
-    for batch in batches(items, |item| item.payload.as_str().len()) {
-        answers.extend(enqueue_in(&mut tx, batch).await?);
-    }
+    let answers = enqueue_in(&mut tx, items, None).await?;
     tx.commit().await?;
     Ok(answers)
 }
 
+/// Enqueues unless the attempt does not hold its item any more.
+pub(super) async fn enqueue_by(
+    writer: &SqlitePool,
+    parent: Fence,
+    items: &[NewItem],
+) -> sqlx::Result<Option<Vec<Enqueued>>> {
+    let mut tx = write(writer).await?;
+    if !fence::hold(&mut tx, parent).await? {
+        return Ok(None);
+    }
+    let answers = enqueue_in(&mut tx, items, Some(parent.id)).await?;
+    tx.commit().await?;
+    Ok(Some(answers))
+}
+
 /// Enqueues items as part of a transaction, which holds the write lock: nothing changes between the statements.
-pub(super) async fn enqueue_in(tx: &mut SqliteConnection, items: &[NewItem]) -> sqlx::Result<Vec<Enqueued>> {
+pub(super) async fn enqueue_in(
+    tx: &mut SqliteConnection,
+    items: &[NewItem],
+    parent: Option<ItemId>,
+) -> sqlx::Result<Vec<Enqueued>> {
+    let mut answers = Vec::with_capacity(items.len());
+    for batch in batches(items, |item| item.payload.as_str().len()) {
+        answers.extend(enqueue_batch(tx, batch, parent).await?);
+    }
+    Ok(answers)
+}
+
+async fn enqueue_batch(
+    tx: &mut SqliteConnection,
+    items: &[NewItem],
+    parent: Option<ItemId>,
+) -> sqlx::Result<Vec<Enqueued>> {
     // The numbers are given here, so that each answer finds its item.
     let (newest, change): (i64, i64) = sqlx::query_as(
         "select coalesce((select seq from sqlite_sequence where name = 'work_items'), 0),
@@ -31,7 +60,7 @@ pub(super) async fn enqueue_in(tx: &mut SqliteConnection, items: &[NewItem]) -> 
     .fetch_one(&mut *tx)
     .await?;
     let ids: Vec<i64> = (newest + 1..).take(items.len()).collect();
-    let created = insert(tx, items, newest + 1, change + 1).await?;
+    let created = insert(tx, items, parent, newest + 1, change + 1).await?;
     let mut answers: Vec<Enqueued> = ids.iter().map(|id| Enqueued::Created(ItemId(*id))).collect();
     let in_the_way = ids.iter().enumerate().filter(|(_, id)| !created.contains(id)).map(|(place, _)| place).collect();
     for (place, id) in queued(tx, items, in_the_way).await? {
@@ -44,6 +73,7 @@ pub(super) async fn enqueue_in(tx: &mut SqliteConnection, items: &[NewItem]) -> 
 async fn insert(
     tx: &mut SqliteConnection,
     items: &[NewItem],
+    parent: Option<ItemId>,
     first_id: i64,
     first_change: i64,
 ) -> sqlx::Result<HashSet<i64>> {
@@ -55,14 +85,14 @@ async fn insert(
         })
         .collect();
     let ids: Vec<i64> = sqlx::query_scalar(concat!(
-        "insert into work_items (id, kind, payload, dedup_key, scope, priority, run_at, created_at, updated_at, changed)
+        "insert into work_items (id, kind, payload, dedup_key, scope, priority, run_at, created_at, updated_at, changed, parent_id)
         select ?2 + j.key, j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, ",
         now!(),
         " + (j.value ->> 5), ",
         now!(),
         ", ",
         now!(),
-        ", ?3 + j.key
+        ", ?3 + j.key, ?4
         from json_each(?1) as j
         where true
         order by j.key
@@ -72,6 +102,7 @@ async fn insert(
     .bind(Value::from(rows).to_string())
     .bind(first_id)
     .bind(first_change)
+    .bind(parent.map(|parent| parent.0))
     .fetch_all(tx)
     .await?;
     Ok(ids.into_iter().collect())

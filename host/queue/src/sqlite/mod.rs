@@ -10,6 +10,7 @@ mod cancel;
 mod changes;
 mod claim;
 mod enqueue;
+mod fence;
 mod finish;
 mod heartbeat;
 mod hosts;
@@ -124,6 +125,15 @@ impl Queue for SqliteQueue {
         self.options.limits.check_new(items)?;
         let answers = enqueue::enqueue(&self.writer, items).await.map_err(told)?;
         if answers.iter().any(|answer| answer.created().is_some()) {
+            self.wake.notify_one();
+        }
+        Ok(answers)
+    }
+
+    async fn enqueue_by(&self, parent: Fence, items: &[NewItem]) -> Result<Option<Vec<Enqueued>>> {
+        self.options.limits.check_new(items)?;
+        let answers = enqueue::enqueue_by(&self.writer, parent, items).await.map_err(told)?;
+        if answers.iter().flatten().any(|answer| answer.created().is_some()) {
             self.wake.notify_one();
         }
         Ok(answers)

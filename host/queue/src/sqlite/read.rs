@@ -10,7 +10,7 @@ use crate::{Count, Filter, ItemId, Json, Status, WorkItem};
 macro_rules! columns {
     () => {
         "id, kind, payload, dedup_key, scope, priority, run_at, status, attempt, stalls, failures, interruptions, \
-         progress, result, error, log_tail, reason, host, handler_digest, lease_expires_at, cancel_requested_at, created_at, \
+         progress, result, error, log_tail, reason, host, handler_digest, parent_id, lease_expires_at, cancel_requested_at, created_at, \
          updated_at, started_at, finished_at"
     };
 }
@@ -41,6 +41,7 @@ pub(super) fn item(row: &SqliteRow) -> sqlx::Result<WorkItem> {
         reason: row.try_get("reason")?,
         host: row.try_get("host")?,
         handler_digest: row.try_get("handler_digest")?,
+        parent_id: row.try_get::<Option<i64>, _>("parent_id")?.map(ItemId),
         lease_expires_at: maybe("lease_expires_at")?,
         cancel_requested_at: maybe("cancel_requested_at")?,
         created_at: moment(row.try_get("created_at")?)?,

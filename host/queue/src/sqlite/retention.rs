@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use sqlx::SqlitePool;
 
+use super::fence;
 use super::session::{millis, now, write};
 use crate::Fence;
-use crate::ending::{micros, number};
+use crate::ending::micros;
 
 pub(super) async fn delete_finished(
     writer: &SqlitePool,
@@ -15,17 +16,10 @@ pub(super) async fn delete_finished(
     limit: u32,
 ) -> sqlx::Result<Option<u64>> {
     let mut tx = write(writer).await?;
-    if let Some(fence) = fence {
-        let holds: bool = sqlx::query_scalar(
-            "select exists (select 1 from work_items where id = ?1 and attempt = ?2 and status = 'running')",
-        )
-        .bind(fence.id.0)
-        .bind(number(fence.attempt))
-        .fetch_one(&mut *tx)
-        .await?;
-        if !holds {
-            return Ok(None);
-        }
+    if let Some(fence) = fence
+        && !fence::hold(&mut tx, fence).await?
+    {
+        return Ok(None);
     }
     let deleted = sqlx::query(concat!(
         "delete from work_items

@@ -33,7 +33,7 @@ async fn carry_out(writer: &SqlitePool, periodic: &Periodic) -> sqlx::Result<Opt
     }
     note_seen(&mut tx, periodic).await?;
     let answer = match verdict {
-        Verdict::Due => enqueue_in(&mut tx, &[periodic.item()]).await?.into_iter().find_map(Enqueued::created),
+        Verdict::Due => enqueue_in(&mut tx, &[periodic.item()], None).await?.into_iter().find_map(Enqueued::created),
         Verdict::FirstSeen | Verdict::Wait => None,
     };
     tx.commit().await?;

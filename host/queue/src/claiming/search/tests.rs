@@ -177,6 +177,7 @@ fn claimed(candidate: &Candidate) -> Claim {
             reason: None,
             host: None,
             handler_digest: None,
+            parent_id: None,
             lease_expires_at: None,
             cancel_requested_at: None,
             created_at: time,
