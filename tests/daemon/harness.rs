@@ -185,6 +185,26 @@ impl Workshop {
         }
     }
 
+    /// The store's URL.
+    pub(crate) fn store_url(&self) -> &str {
+        &self.store_url
+    }
+
+    /// Runs statements in the store's own database, which is PostgreSQL.
+    pub(crate) async fn execute(&self, sql: &str) {
+        database::execute(&self.store_url, sql).await;
+    }
+
+    /// The number that this query answers in the store.
+    pub(crate) async fn count(&self, query: &str) -> i64 {
+        database::count(&self.store_url, query).await
+    }
+
+    /// Gives a running item to a later attempt of another host, and answers the number that this query answers at that moment.
+    pub(crate) async fn take_away(&self, id: ItemId, query: &str) -> i64 {
+        database::take_away(&self.store_url, id.0, query).await
+    }
+
     /// Moves an item's times back by so many days.
     pub(crate) async fn age(&self, id: ItemId, days: u32) {
         database::age(&self.store_url, id.0, days).await;

@@ -6,6 +6,7 @@ mod harness;
 
 mod attempts;
 mod cache;
+mod capabilities;
 mod crash;
 mod crawl;
 mod handlers;
@@ -13,5 +14,6 @@ mod hostile;
 mod input;
 mod languages;
 mod registry;
+mod reload;
 mod serving;
 mod validate;

@@ -13,7 +13,10 @@ wit_bindgen::generate!({
         world guest {
             include workhost:handler/base@0.1.0;
             import workhost:handler/sql@0.1.0;
+            import workhost:handler/queue@0.1.0;
             import workhost:handler/retention@0.1.0;
+            import workhost:handler/config@0.1.0;
+            import workhost:handler/secrets@0.1.0;
         }
     ",
     world: "workhost:sdk/guest",

@@ -2,8 +2,11 @@
 
 #[cfg(target_family = "wasm")]
 pub(crate) use crate::bindings::workhost::handler::{
-    log::log, retention::delete_finished, sql::execute, sql::query, work::report_progress, work::stop_requested,
+    config::get as config, log::log, queue::enqueue, retention::delete_finished, secrets::get as secret, sql::execute,
+    sql::query, work::report_progress, work::stop_requested,
 };
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use crate::testing::calls::{delete_finished, execute, log, query, report_progress, stop_requested};
+pub(crate) use crate::testing::calls::{
+    config, delete_finished, enqueue, execute, log, query, report_progress, secret, stop_requested,
+};

@@ -51,6 +51,7 @@
 
 #[doc(hidden)]
 pub mod bindings;
+pub mod config;
 mod ending;
 mod export;
 mod failure;
@@ -58,7 +59,9 @@ mod handler;
 mod host;
 pub mod log;
 mod progress;
+pub mod queue;
 pub mod retention;
+pub mod secrets;
 pub mod sql;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;

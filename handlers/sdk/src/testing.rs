@@ -23,13 +23,17 @@ pub(crate) mod calls;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 
 use crate::__export::{Ending as WitEnding, WorkItem};
+use crate::queue::{self, Enqueued, NewItem};
 use crate::sql::{Error, Value};
 use crate::{Ending, Failure, Handler, StopReason};
 
 type Answer<T> = Box<dyn FnMut(&str, &[Value]) -> Result<T, Error>>;
+type Enqueue = Box<dyn FnMut(&[NewItem]) -> Result<Vec<Enqueued>, queue::Error>>;
 type DeleteFinished = Box<dyn FnMut(u32) -> Result<u64, String>>;
 
 /// A host that answers one run of a handler. What needs a grant is refused unless a test answers it.
@@ -39,7 +43,10 @@ pub struct Host {
     resume_from: Option<Json>,
     execute: Option<Answer<u64>>,
     query: Option<Answer<Rows>>,
+    enqueue: Option<Enqueue>,
     retention: Option<DeleteFinished>,
+    config: BTreeMap<String, Json>,
+    secrets: BTreeMap<String, String>,
     stop: Option<Box<dyn FnMut() -> Option<StopReason>>>,
     progress: Vec<Json>,
     log: Vec<String>,
@@ -86,6 +93,24 @@ impl Host {
     /// Grants all queries, and answers their rows.
     pub fn query(mut self, answer: impl FnMut(&str, &[Value]) -> Result<Rows, Error> + 'static) -> Self {
         self.query = Some(Box::new(answer));
+        self
+    }
+
+    /// Grants the enqueueing of all kinds, and answers what each item did.
+    pub fn enqueue(mut self, answer: impl FnMut(&[NewItem]) -> Result<Vec<Enqueued>, queue::Error> + 'static) -> Self {
+        self.enqueue = Some(Box::new(answer));
+        self
+    }
+
+    /// Sets a value of the handler's configuration.
+    pub fn config(mut self, key: &str, value: impl Into<Json>) -> Self {
+        self.config.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Grants a secret.
+    pub fn secret(mut self, name: &str, secret: &str) -> Self {
+        self.secrets.insert(name.to_owned(), secret.to_owned());
         self
     }
 

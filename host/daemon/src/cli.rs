@@ -2,9 +2,11 @@
 
 mod enqueue;
 mod inspect;
+mod kinds;
 mod logging;
 mod output;
 mod progress;
+mod reload;
 mod show;
 mod validate;
 
@@ -43,10 +45,14 @@ enum Command {
     Serve,
     /// Check configuration and registry as `serve` does, and start nothing
     Validate(validate::Args),
+    /// Ask the running daemon to take in the configuration's kinds and handlers anew
+    Reload(reload::Args),
     /// Say what a component is: its kinds, its imports, and the grants that it needs
     Inspect(inspect::Args),
     /// Put a work item into the queue
     Enqueue(enqueue::Args),
+    /// List the kinds: how much of each there is, and which hosts run it
+    Kinds(kinds::Args),
     /// List work items, newest first
     List(show::ListArgs),
     /// Show one work item whole
@@ -77,16 +83,23 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             }));
         }
         Command::Inspect(args) => return inspect::run(&args),
+        Command::Reload(args) => {
+            return Ok(block_on(reload::run(&cli.config, &args)).unwrap_or_else(|error| {
+                fail(&error);
+                ExitCode::from(2)
+            }));
+        }
         command => command,
     };
     let config = config::load(&cli.config)?;
     match command {
         Command::Serve => crate::serve::serve(config)?,
         Command::Enqueue(args) => block_on(enqueue::run(&config, args))?,
+        Command::Kinds(args) => block_on(kinds::run(&config, args))?,
         Command::List(args) => block_on(show::list(&config, args))?,
         Command::Show(args) => return block_on(show::show(&config, args)),
         Command::Cancel(args) => return block_on(show::cancel(&config, args)),
-        Command::Validate(_) | Command::Inspect(_) => unreachable!("handled above"),
+        Command::Validate(_) | Command::Inspect(_) | Command::Reload(_) => unreachable!("handled above"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! The configuration file: what it holds, and how it is read.
 
 mod cache;
+mod handlers;
 mod load;
 mod place;
 pub(crate) mod schedule;
@@ -15,6 +16,9 @@ use serde::Deserialize;
 use workhost_queue::{ConnectOptions, Pooler, Schedule};
 
 pub use cache::Cache;
+pub use handlers::{
+    DirMode, DirSettings, HandlerSettings, QueueSettings, RetentionSettings, SecretSettings, SqlSettings,
+};
 pub use load::load;
 pub use place::{Source, key};
 pub use values::{Bytes, Url};
@@ -53,7 +57,7 @@ pub struct Config {
 }
 
 /// `[store]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Store {
     /// `sqlite://FILE` or `postgres://…`. A relative file is relative to the configuration file.
@@ -76,7 +80,7 @@ impl Store {
 }
 
 /// `[worker]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Worker {
     /// This host's name, shown to people. Default: the machine's name.
@@ -125,7 +129,7 @@ impl Default for Worker {
 const NOTE_BYTES: usize = 1 << 10;
 
 /// `[limits]`: what is kept of a work item. Defaults and reasons: [`workhost_queue::Limits`].
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Bytes of a payload; more is refused. On PostgreSQL this can only be lower than what `workhost.enqueue_limits` says.
@@ -169,7 +173,7 @@ impl Limits {
 }
 
 /// `[runtime]`
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Runtime {
     /// Where compiled components are kept.
@@ -177,16 +181,18 @@ pub struct Runtime {
 }
 
 /// `[admin]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Admin {
     /// The address to listen on. Port 0 takes a free one; the log says which.
     pub listen: SocketAddr,
+    /// The socket by which the command line reaches the daemon. Default: beside the configuration file, ending `.sock`.
+    pub socket: Option<PathBuf>,
 }
 
 impl Default for Admin {
     fn default() -> Self {
-        Admin { listen: SocketAddr::from(([127, 0, 0, 1], 8620)) }
+        Admin { listen: SocketAddr::from(([127, 0, 0, 1], 8620)), socket: None }
     }
 }
 
@@ -248,64 +254,14 @@ pub enum ScopeRule {
     Required,
 }
 
-/// `[[handlers]]`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HandlerSettings {
-    /// The component's file. A relative one is relative to the configuration file.
-    pub component: PathBuf,
-    /// The memory that one attempt may use.
-    pub memory: Option<Bytes>,
-    /// Grants of named statements.
-    #[serde(default)]
-    pub sql: BTreeMap<String, SqlSettings>,
-    /// The grant to delete finished items.
-    pub retention: Option<RetentionSettings>,
-    /// Grants of folders.
-    #[serde(default)]
-    pub dirs: Vec<DirSettings>,
-}
-
-/// `[handlers.sql.NAME]`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SqlSettings {
-    /// A name of `[databases]`.
-    pub database: String,
-    /// Exactly one statement; its parameters are `$1`, `$2`, …
-    pub statement: String,
-}
-
-/// `[handlers.retention]`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RetentionSettings {
-    /// Items that finished less than this many days ago stay, whatever the handler asks.
-    pub min_days: u32,
-}
-
-/// `[[handlers.dirs]]`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DirSettings {
-    /// The folder's name inside the sandbox.
-    pub guest: String,
-    /// The folder on the host. A segment `{scope}` stands for the item's scope.
-    pub path: String,
-    /// What the handler may do there.
-    #[serde(default)]
-    pub mode: DirMode,
-}
-
-/// What a handler may do in a granted folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DirMode {
-    /// Look and read.
-    #[default]
-    ReadOnly,
-    /// Also change and delete.
-    ReadWrite,
+impl Config {
+    /// Where the command line reaches a daemon that was started with this configuration.
+    pub fn control_socket(&self) -> PathBuf {
+        match &self.admin.socket {
+            Some(path) => self.source.resolve(path),
+            None => self.source.file.with_extension("sock"),
+        }
+    }
 }
 
 /// Who a claim belongs to: the host, and which of its starts.

@@ -5,8 +5,10 @@
 
 pub mod cli;
 pub mod config;
+mod control;
 pub mod finding;
+mod handlers_queue;
 pub mod registry;
-mod retention;
+mod reload;
 mod serve;
 pub mod worker;

@@ -2,6 +2,7 @@
 
 mod check;
 mod grants;
+mod rule;
 mod schema;
 mod stranded;
 
@@ -10,13 +11,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use workhost_queue::{Json, Periodic};
-use workhost_runtime::{Handler, KindDescription, LoadError, Retention, Runtime};
+use workhost_queue::{Json, Periodic, Queue};
+use workhost_runtime::{Backends, Handler, KindDescription, LoadError, Runtime};
 
 use crate::config::{Config, HandlerSettings, KindSettings, ScopeRule};
 use crate::finding::{Finding, Findings, Severity};
+use crate::handlers_queue::HandlersQueue;
 use check::Described;
 
+pub use rule::{ItemRule, ItemRules};
 pub use schema::PayloadSchema;
 pub use stranded::stranded;
 
@@ -35,31 +38,35 @@ pub struct Kind {
     pub name: String,
     /// What the configuration says of it.
     pub settings: KindSettings,
-    /// What its payloads must match.
-    pub schema: PayloadSchema,
+    /// What its items must be.
+    pub rule: Arc<ItemRule>,
     /// The component that runs it.
     pub handler: Handler,
 }
 
 impl Registry {
     /// Loads every component and checks the whole. Answers the registry, and what it has to warn of. Calls `loaded` after
-    /// each component.
+    /// each component. What handlers do to the queue is done to `queue`; without one they could do nothing.
     ///
     /// # Errors
     /// Everything that is wrong, at once, warnings too.
     pub async fn load(
         config: &Config,
         runtime: &Runtime,
-        retention: Arc<dyn Retention>,
+        queue: Option<Arc<dyn Queue>>,
         loaded: &(dyn Fn() + Sync),
     ) -> Result<(Registry, Vec<Finding>), Findings> {
         let (databases, findings) = grants::connect_databases(config).await;
+        let handlers_queue = queue.map(|queue| Arc::new(HandlersQueue::new(queue)));
+        let mut backends = Backends { databases: databases.clone(), ..Backends::default() };
+        if let Some(queue) = &handlers_queue {
+            backends.queue = queue.clone();
+        }
         // Without its database a handler would only be told wrong things of its grants.
         let complete =
             |settings: &HandlerSettings| settings.sql.values().all(|grant| databases.contains_key(&grant.database));
         let load = async |component: PathBuf, settings: &HandlerSettings| {
-            let grants = grants::grants(settings, config, &databases, &retention);
-            let handler = runtime.load(&component, grants).await;
+            let handler = runtime.load(&component, grants::grants(settings, config), &backends).await;
             loaded();
             handler
         };
@@ -84,9 +91,13 @@ impl Registry {
         for (_, _, handler) in handlers {
             for KindDescription { kind: name, .. } in &handler.examined().kinds {
                 let (Some(settings), Some(schema)) = (config.kinds.get(name), schemas.remove(name)) else { continue };
-                let kind = Kind { name: name.clone(), settings: settings.clone(), schema, handler: handler.clone() };
+                let rule = Arc::new(ItemRule { scope: settings.scope, schema });
+                let kind = Kind { name: name.clone(), settings: settings.clone(), rule, handler: handler.clone() };
                 kinds.insert(name.clone(), Arc::new(kind));
             }
+        }
+        if let Some(queue) = &handlers_queue {
+            queue.keep_to(kinds.iter().map(|(name, kind)| (name.clone(), kind.rule.clone())).collect());
         }
         let periodics = kinds.values().flat_map(|kind| kind.periodics()).collect();
         Ok((Registry { kinds, periodics }, findings))
@@ -142,7 +153,7 @@ async fn examine(
     loaded: &(dyn Fn() + Sync),
 ) -> (Vec<Described>, Vec<Finding>) {
     let examine = async |component: PathBuf, settings: &HandlerSettings| {
-        let examined = runtime.examine(&component, &grants::outline(settings, config)).await;
+        let examined = runtime.examine(&component, &grants::grants(settings, config)).await;
         loaded();
         examined
     };
@@ -174,9 +185,20 @@ async fn each<T>(
 }
 
 fn load_finding(config: &Config, index: usize, error: &LoadError) -> Finding {
-    let finding = component_finding(config, index, error.code(), error.to_string(), error.hint());
+    let index = index.to_string();
+    let keys: &[&str] = match error {
+        LoadError::Statement { name, .. } | LoadError::DatabaseUnavailable { name, .. } => &["sql", name],
+        LoadError::Secret { name, .. } => &["secrets", name],
+        LoadError::Folder { .. } => &["dirs"],
+        LoadError::Memory { .. } => &["memory"],
+        _ => &["component"],
+    };
+    let keys = [&["handlers", &index], keys].concat();
+    let finding = config.source.finding(error.code(), &keys, error.to_string(), error.hint());
     match error {
-        LoadError::DatabaseUnavailable { .. } | LoadError::Unreadable { .. } => finding.with(Severity::Unchecked),
+        LoadError::DatabaseUnavailable { .. } | LoadError::Unreadable { .. } | LoadError::Secret { .. } => {
+            finding.with(Severity::Unchecked)
+        }
         _ => finding,
     }
 }

@@ -6,15 +6,21 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::runtime::{Builder, Runtime as Tokio};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tracing::{info, warn};
 use workhost_admin::{AdminState, Readiness};
 use workhost_queue::{Queue, connect};
 use workhost_runtime::{Limits, Runtime};
 
 use crate::config::{self, Config};
+use crate::control::ControlSocket;
 use crate::registry::Registry;
-use crate::retention::QueueRetention;
+use crate::reload::Reloader;
 use crate::worker::{Stop, StopSwitch, Worker};
+
+/// Sandboxes beside those of attempts: a reload asks new components for their kinds while every slot is taken.
+const SPARE: u32 = 4;
 
 /// Runs the daemon until a signal ends it.
 ///
@@ -37,6 +43,8 @@ fn runtime(name: &str) -> anyhow::Result<Tokio> {
 
 async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let stop = stop_on_signals()?;
+    // From here on it asks for a reload, and does not end the process.
+    let mut hangup = signal(SignalKind::hangup())?;
     let host = config.worker.host.clone().unwrap_or_else(machine_name);
     let owner = config::owner(&host, rand::random());
     let queue = connect(&config.source.resolve_url(&config.store.url), config.store.options(&config.limits)).await?;
@@ -44,12 +52,11 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let migrated = queue.migrate().await?;
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
     let limits = config.limits.runtime();
-    let limits = Limits { attempts: limits.attempts.max(config.worker.slots), ..limits };
+    let limits = Limits { attempts: limits.attempts.max(config.worker.slots + SPARE), ..limits };
     let runtime = Runtime::with_cache(limits, config.compile_cache())?;
-    let retention = Arc::new(QueueRetention(queue.clone()));
     let mut stopped = stop.clone();
     let (registry, warnings) = tokio::select! {
-        loaded = Registry::load(&config, &runtime, retention, &|| ()) => loaded?,
+        loaded = Registry::load(&config, &runtime, Some(queue.clone()), &|| ()) => loaded?,
         () = stopped.requested() => return Ok(()),
     };
     for warning in warnings {
@@ -66,21 +73,39 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
     let (admin_switch, mut admin_stop) = StopSwitch::new();
     let admin = tokio::spawn(workhost_admin::serve(listener, admin, async move { admin_stop.requested().await }));
 
-    let worker = Worker {
-        queue,
-        registry: Arc::new(registry),
-        settings: config.worker.clone(),
-        owner,
-        guests: guests.handle().clone(),
-        readiness,
-    };
+    let (sender, registry) = watch::channel(Arc::new(registry));
+    let reloader = Arc::new(Reloader::new(&config, &runtime, &queue, sender));
+    let control = serve_control(&config, &reloader).await;
+    let reloads = tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            reloader.clone().reload("SIGHUP").await;
+        }
+    });
+
+    let worker =
+        Worker { queue, registry, settings: config.worker.clone(), owner, guests: guests.handle().clone(), readiness };
     worker.run(stop).await;
+    reloads.abort();
+    drop(control);
     admin_switch.stop();
     // A client that keeps its connection open may not keep the process.
     let _ = tokio::time::timeout(Duration::from_secs(1), admin).await;
     drop(serving);
     info!("stopped");
     Ok(())
+}
+
+/// Answers on the control socket until the answer is dropped. A daemon without one still hears SIGHUP.
+async fn serve_control(config: &Config, reloader: &Arc<Reloader>) -> JoinSet<()> {
+    let mut control = JoinSet::new();
+    let path = config.control_socket();
+    match ControlSocket::open(&path).await {
+        Ok(socket) => drop(control.spawn(socket.serve(reloader.clone()))),
+        Err(error) => {
+            warn!(socket = %path.display(), %error, "no control socket: `workhost reload` cannot reach this daemon, SIGHUP can; `[admin] socket` names another place");
+        }
+    }
+    control
 }
 
 /// Asks for a clean end at the first SIGTERM or Ctrl-C, and leaves at once at the second.

@@ -13,14 +13,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 use workhost_admin::Readiness;
-use workhost_queue::{Claim, ClaimRequest, Queue, QueueError, Status};
+use workhost_queue::{Claim, ClaimRequest, HostReport, Queue, QueueError, Status};
 
 use crate::config;
-use crate::registry::Registry;
+use crate::registry::{Kind, Registry};
 use attempts::Attempts;
 use slots::{Slot, Slots};
 
@@ -39,8 +40,8 @@ const LAST_WRITES: Duration = Duration::from_secs(3);
 pub struct Worker {
     /// The store.
     pub queue: Arc<dyn Queue>,
-    /// Kinds and handlers.
-    pub registry: Arc<Registry>,
+    /// Kinds and handlers: those of the newest valid configuration.
+    pub registry: watch::Receiver<Arc<Registry>>,
     /// `[worker]`.
     pub settings: config::Worker,
     /// The owner written into claims: host name and boot nonce.
@@ -51,11 +52,18 @@ pub struct Worker {
     pub readiness: Readiness,
 }
 
+/// An item that this host holds, with all that it needs to run.
+struct Taken {
+    claim: Claim,
+    kind: Arc<Kind>,
+    slot: Slot,
+}
+
 impl Worker {
     /// Claims and runs work until told to stop; then hands back what does not end within the grace period.
     pub async fn run(self, stop: Stop) {
         let attempts = Arc::new(Attempts::default());
-        let slots = Arc::new(Slots::new(&self.settings, &self.registry));
+        let slots = Arc::new(Slots::new(self.settings.slots));
         let (finisher, writes) = finisher::start(self.queue.clone(), self.settings.heartbeat_interval);
         let context = Arc::new(attempt::Context {
             guests: self.guests.clone(),
@@ -96,14 +104,17 @@ impl Worker {
         told: &Stop,
     ) {
         let wake = self.queue.wake();
+        let mut reloads = self.registry.clone();
         let mut next_sweep = Instant::now();
         while !stop.is_requested() {
+            // The same for the whole pass: what it claims is run by the handlers that it was claimed for.
+            let registry = reloads.borrow_and_update().clone();
             let pass = async {
                 if Instant::now() >= next_sweep {
                     next_sweep = Instant::now() + self.settings.poll_interval;
-                    self.sweep().await?;
+                    self.sweep(&registry).await?;
                 }
-                self.claim(slots).await
+                self.claim(&registry, slots).await
             };
             // A pass that hangs may not hold up the next one for ever. A claim older than this is useless: its attempts would
             // stop themselves at once.
@@ -124,8 +135,8 @@ impl Worker {
                 }
             };
             if let Some((sent, claims)) = sent_and_claims {
-                for (claim, slot) in claims {
-                    self.start(context, running, claim, slot, sent, told.clone());
+                for taken in claims {
+                    start(context, running, taken, sent, told.clone());
                 }
             }
             while let Some(ended) = running.try_join_next() {
@@ -135,12 +146,13 @@ impl Worker {
                 () = stop.requested() => {}
                 () = wake.notified() => {}
                 () = slots.freed() => {}
+                Ok(()) = reloads.changed() => {}
                 () = sleep_until(next_sweep) => {}
             }
         }
     }
 
-    async fn sweep(&self) -> Result<(), QueueError> {
+    async fn sweep(&self, registry: &Registry) -> Result<(), QueueError> {
         for recovered in self.queue.recover_expired(self.settings.max_stalls, RECOVER_LIMIT).await? {
             let (item, stalls) = (recovered.id, recovered.stalls);
             match recovered.status {
@@ -148,18 +160,32 @@ impl Worker {
                 status => warn!(%item, stalls, %status, "its lease ran out unanswered"),
             }
         }
-        let periodics = self.registry.periodics();
+        let periodics = registry.periodics();
         if !periodics.is_empty() {
             for item in self.queue.enqueue_due(periodics).await? {
                 info!(%item, "a periodic kind is due: enqueued");
             }
         }
+        self.report(registry).await;
         Ok(())
     }
 
+    /// Tells people which kinds this host runs. Nothing depends on it.
+    async fn report(&self, registry: &Registry) {
+        let kinds = registry.kinds().map(|kind| kind.name.clone()).collect();
+        let report = HostReport { host: self.owner.clone(), kinds, slots: self.settings.slots };
+        if let Err(error) = self.queue.host_seen(&report).await {
+            debug!(%error, "the host's report was not kept");
+        }
+    }
+
     /// Claims what there are slots for. Answers when the claim was sent: its lease counts from then at the latest.
-    async fn claim(&self, slots: &Arc<Slots>) -> Result<Option<(Instant, Vec<(Claim, Slot)>)>, QueueError> {
-        let (limit, kinds) = slots.free(&self.registry);
+    async fn claim(
+        &self,
+        registry: &Registry,
+        slots: &Arc<Slots>,
+    ) -> Result<Option<(Instant, Vec<Taken>)>, QueueError> {
+        let (limit, kinds) = slots.free(registry);
         if limit == 0 || kinds.is_empty() {
             return Ok(None);
         }
@@ -172,32 +198,16 @@ impl Worker {
         };
         let sent = Instant::now();
         let claims = self.queue.claim(&request).await?;
-        let claims = claims.into_iter().map(|claim| {
-            let slot = slots.take(&claim.item.kind);
-            (claim, slot)
+        let claims = claims.into_iter().filter_map(|claim| {
+            let Some(kind) = registry.kind(&claim.item.kind).cloned() else {
+                // Only kinds of this registry were asked for; the claim lapses and another host takes the item.
+                error!(item = %claim.item.id, kind = %claim.item.kind, "the store gave out a kind that was not asked for");
+                return None;
+            };
+            let slot = slots.take(&kind.name);
+            Some(Taken { claim, kind, slot })
         });
         Ok(Some((sent, claims.collect())))
-    }
-
-    fn start(
-        &self,
-        context: &Arc<attempt::Context>,
-        running: &mut JoinSet<()>,
-        claim: Claim,
-        slot: Slot,
-        sent: Instant,
-        stop: Stop,
-    ) {
-        let Some(kind) = self.registry.kind(&claim.item.kind).cloned() else {
-            // Only kinds of this registry were asked for; the claim lapses and another host takes the item.
-            error!(item = %claim.item.id, kind = %claim.item.kind, "the store gave out a kind that was not asked for");
-            return;
-        };
-        let context = context.clone();
-        running.spawn(async move {
-            attempt::run(&context, claim, &kind, sent, stop).await;
-            drop(slot);
-        });
     }
 
     async fn drain(&self, running: &mut JoinSet<()>) {
@@ -217,6 +227,16 @@ impl Worker {
             );
         }
     }
+}
+
+/// Runs what was claimed beside the others.
+fn start(context: &Arc<attempt::Context>, running: &mut JoinSet<()>, taken: Taken, sent: Instant, stop: Stop) {
+    let Taken { claim, kind, slot } = taken;
+    let context = context.clone();
+    running.spawn(async move {
+        attempt::run(&context, claim, &kind, sent, stop).await;
+        drop(slot);
+    });
 }
 
 fn report_panic(ended: Result<(), tokio::task::JoinError>) {

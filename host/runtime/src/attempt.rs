@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use wasmtime::Store;
-use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::bindings::exports::workhost::handler::handler::WorkItem;
 use crate::bindings::workhost::handler::types::{Ending, Failure};
 use crate::capability::dirs::{self, NotOpen};
-use crate::capability::retention::RetentionContext;
-use crate::capability::sql::SqlContext;
+use crate::capability::{Caller, Contexts};
 use crate::control::{Control, EndedByHost};
 use crate::ended::{self, Ended};
 use crate::handler::Loaded;
@@ -32,21 +30,13 @@ pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> En
                 Ok(wasi) => wasi,
                 Err(NotOpen { message, permanent }) => return Ended::Failed { message, permanent },
             };
-            let output = Output::new(job.id, job.kind.clone(), job.attempt, limits, &control);
-            let capabilities = capabilities(handler, &job, wasi, &control);
-            let mut store = sandbox::store(&shared.engine, limits, handler.granted.memory_bytes, capabilities, &control, &output);
+            let output = Output::new(job.id, job.kind.clone(), job.attempt, limits, &control, handler.mask.clone());
+            let contexts = Contexts::new(&handler.granted, &Caller::new(&control, &job), limits);
+            let capabilities = Capabilities { contexts, wasi };
+            let mut store = sandbox::store(&shared.engine, limits, handler.memory_bytes, capabilities, &control, &output);
             let outcome = call(handler, &mut store, job).await;
-            ended::from_run(outcome, &output.stderr_tail(), limits)
+            ended::from_run(outcome, &output.stderr_tail(), limits, &handler.mask)
         } => ended,
-    }
-}
-
-fn capabilities(handler: &Loaded, job: &Job, wasi: WasiCtxBuilder, control: &Arc<Control>) -> Capabilities {
-    let limits = &handler.runtime.shared().limits;
-    Capabilities {
-        sql: SqlContext::new(control.clone(), handler.granted.sql.clone(), limits),
-        retention: RetentionContext::new(control.clone(), handler.granted.retention.clone(), job),
-        wasi,
     }
 }
 

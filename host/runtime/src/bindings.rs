@@ -9,7 +9,10 @@ wasmtime::component::bindgen!({
         world sandbox {
             include workhost:handler/base@0.1.0;
             import workhost:handler/sql@0.1.0;
+            import workhost:handler/queue@0.1.0;
             import workhost:handler/retention@0.1.0;
+            import workhost:handler/config@0.1.0;
+            import workhost:handler/secrets@0.1.0;
         }
     ",
     world: "workhost:runtime/sandbox",

@@ -6,12 +6,13 @@ use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::bindings::exports::workhost::handler::handler;
 use crate::bindings::{Sandbox, SandboxPre};
-use crate::capability::retention::RetentionContext;
-use crate::capability::sql::SqlContext;
+use crate::capability::secrets::Mask;
+use crate::capability::{Caller, Contexts};
 use crate::control::Control;
 use crate::ended::{self, Broken};
 use crate::error::LoadError;
-use crate::handler::KindDescription;
+use crate::handler::{Granted, KindDescription};
+use crate::job::Job;
 use crate::output::Output;
 use crate::runtime::Shared;
 use crate::sandbox::{self, Capabilities, State};
@@ -31,14 +32,16 @@ pub(crate) async fn describe(
 ) -> Result<Vec<KindDescription>, LoadError> {
     let limits = &shared.limits;
     let control = Arc::new(Control::new());
-    let output = Output::new(0, "describe".into(), 0, limits, &control);
-    let capabilities = Capabilities {
-        sql: SqlContext::none(control.clone(), limits),
-        retention: RetentionContext::none(control.clone()),
-        wasi: WasiCtxBuilder::new(),
-    };
+    let mask = Mask::default();
+    // No item has this number.
+    let job =
+        Job { id: 0, kind: "describe".into(), scope: None, attempt: 0, payload: "null".into(), resume_from: None };
+    let output = Output::new(job.id, job.kind.clone(), job.attempt, limits, &control, mask.clone());
+    let contexts = Contexts::new(&Granted::default(), &Caller::new(&control, &job), limits);
+    let capabilities = Capabilities { contexts, wasi: WasiCtxBuilder::new() };
+    // Its time begins when there is a sandbox for it.
+    let _turn = shared.turns.acquire().await.expect("the semaphore is never closed");
     let called = tokio::time::timeout(limits.describe_time, async {
-        let _turn = shared.turns.acquire().await.expect("the semaphore is never closed");
         let mut store = sandbox::store(&shared.engine, limits, memory_bytes, capabilities, &control, &output);
         let instance = pre.instance_pre().instantiate_async(&mut store).await.map_err(Call::Broke)?;
         // The types of exports can be checked on an instance only.
@@ -48,7 +51,7 @@ pub(crate) async fn describe(
     let reason = match called.await {
         Ok(Ok(kinds)) => return check(kinds, limits.kinds),
         Ok(Err(Call::Mismatch(error))) => return Err(LoadError::TypeMismatch { reason: format!("{error:#}") }),
-        Ok(Err(Call::Broke(error))) => match ended::from_error(&error, &output.stderr_tail(), limits) {
+        Ok(Err(Call::Broke(error))) => match ended::from_error(&error, &output.stderr_tail(), limits, &mask) {
             Broken::Limit(limit) => format!("it hit a limit: {limit}"),
             Broken::Trap(message) => format!("it trapped: {message}"),
         },

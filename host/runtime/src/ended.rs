@@ -8,6 +8,7 @@ use wasmtime::component::ResourceTableError;
 use wasmtime_wasi::I32Exit;
 
 use crate::bindings::workhost::handler::types::{Ending, Failure};
+use crate::capability::secrets::Mask;
 use crate::control::EndedByHost;
 use crate::limiter::LimitHit;
 use crate::limits::Limits;
@@ -47,19 +48,24 @@ pub enum Ended {
 pub(crate) struct BrokeContract(pub(crate) String);
 
 /// What a call of `run` came to. `stderr` is the end of what the guest printed there.
-pub(crate) fn from_run(outcome: wasmtime::Result<Result<Ending, Failure>>, stderr: &str, limits: &Limits) -> Ended {
+pub(crate) fn from_run(
+    outcome: wasmtime::Result<Result<Ending, Failure>>,
+    stderr: &str,
+    limits: &Limits,
+    mask: &Mask,
+) -> Ended {
     let checked =
         |summary, made: fn(Option<String>) -> Ended| match checked_json("result", summary, limits.result_bytes) {
             Ok(summary) => made(summary),
-            Err(error) => from_error(&error, stderr, limits).into(),
+            Err(error) => from_error(&error, stderr, limits, mask).into(),
         };
     match outcome {
         Ok(Ok(Ending::Done(summary))) => checked(summary, Ended::Done),
         Ok(Ok(Ending::Stopped(summary))) => checked(summary, Ended::Stopped),
         Ok(Err(failure)) => {
-            Ended::Failed { message: for_people(&failure.message, limits), permanent: failure.permanent }
+            Ended::Failed { message: for_people(failure.message, limits, mask), permanent: failure.permanent }
         }
-        Err(error) => from_error(&error, stderr, limits).into(),
+        Err(error) => from_error(&error, stderr, limits, mask).into(),
     }
 }
 
@@ -94,7 +100,7 @@ impl From<Broken> for Ended {
 }
 
 /// What a call into the guest failed with.
-pub(crate) fn from_error(error: &wasmtime::Error, stderr: &str, limits: &Limits) -> Broken {
+pub(crate) fn from_error(error: &wasmtime::Error, stderr: &str, limits: &Limits, mask: &Mask) -> Broken {
     if let Some(limit) = limit(error, limits) {
         return Broken::Limit(limit);
     }
@@ -107,7 +113,7 @@ pub(crate) fn from_error(error: &wasmtime::Error, stderr: &str, limits: &Limits)
     } else {
         words::trap(error, stderr)
     };
-    Broken::Trap(for_people(&message, limits))
+    Broken::Trap(for_people(message, limits, mask))
 }
 
 /// The name of the limit that was hit, if one was.
@@ -143,8 +149,8 @@ fn limit(error: &wasmtime::Error, limits: &Limits) -> Option<String> {
     None
 }
 
-fn for_people(message: &str, limits: &Limits) -> String {
-    text::harmless(message, limits.error_bytes)
+fn for_people(message: String, limits: &Limits, mask: &Mask) -> String {
+    text::harmless(&mask.apply(message), limits.error_bytes)
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::capability::GrantForm;
+
 /// The machine does not let the runtime start.
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
@@ -155,6 +157,14 @@ pub enum LoadError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A granted secret is not where it should be.
+    #[error("secret `{name}`: {reason}")]
+    Secret {
+        /// The secret's name in the grant.
+        name: String,
+        /// Where it should be, and why it is not there.
+        reason: String,
+    },
     /// The grant's memory is more than a sandbox can have.
     #[error("a memory of {wanted} cannot be granted: the most is {limit}")]
     Memory {
@@ -185,8 +195,8 @@ pub enum LoadError {
 pub struct RefusedImport {
     /// The import's name: `workhost:handler/sql@0.1.0`.
     pub name: String,
-    /// The key of the grant that would allow it: `[handlers.sql.NAME]`.
-    pub grant: Option<&'static str>,
+    /// How it would be granted.
+    pub grant: Option<GrantForm>,
 }
 
 fn names(imports: &[RefusedImport]) -> String {
@@ -234,6 +244,7 @@ impl LoadError {
             LoadError::Statement { .. } => "statement-refused",
             LoadError::DatabaseUnavailable { .. } => "database-unreachable",
             LoadError::Folder { .. } => "folder-refused",
+            LoadError::Secret { .. } => "secret-missing",
             LoadError::Memory { .. } => "memory-too-large",
             LoadError::Several(errors) => errors.first().map_or("component-invalid", LoadError::code),
             LoadError::DescribedTwice { .. } => "kind-described-twice",
@@ -255,6 +266,7 @@ impl LoadError {
             LoadError::TypeMismatch { .. } => "build it against the contract in `wit/` of this version of workhost".into(),
             LoadError::Describe { .. } => "`describe` answers constants, within seconds and without any capability".into(),
             LoadError::DescribedTwice { .. } => "name each kind once; a kind has one payload type".into(),
+            LoadError::Secret { .. } => "set the variable or write the file where the daemon can read it, or correct the name; `validate --offline` reads no secrets".into(),
             LoadError::DatabaseUnavailable { .. } => "start the database, or correct its URL".into(),
             LoadError::Unreadable { .. }
             | LoadError::NotAFile { .. }
@@ -271,7 +283,7 @@ fn refused_hint(imports: &[RefusedImport]) -> String {
     let mut hints: Vec<String> = Vec::new();
     for import in imports {
         let hint = match import.grant {
-            Some(grant) => format!("grant `{}` with {grant}, if the handler may have it", import.name),
+            Some(grant) => format!("grant `{}` with {}, if the handler may have it", import.name, grant.table()),
             None => format!("there is no grant for `{}`: build the handler without it", import.name),
         };
         if !hints.contains(&hint) {

@@ -1,58 +1,67 @@
 //! What a handler may do.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use async_trait::async_trait;
+
+use crate::capability::config::ConfigGrant;
 use crate::capability::dirs::DirGrant;
+use crate::capability::queue::{Enqueued, NewItem, QueueGrant, WorkQueue, WorkQueueError};
 use crate::capability::retention::RetentionGrant;
-use crate::capability::sql::SqlGrant;
+use crate::capability::secrets::SecretSource;
+use crate::capability::sql::{Database, SqlGrant};
 
 /// The capabilities of one handler. Nothing is granted by default.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Grants {
     /// Statements that it may run, by the name that it knows them by.
     pub sql: BTreeMap<String, SqlGrant>,
+    /// The right to enqueue more work.
+    pub queue: Option<QueueGrant>,
     /// The right to delete finished work items.
     pub retention: Option<RetentionGrant>,
     /// Folders that it sees.
     pub dirs: Vec<DirGrant>,
+    /// Its settings, JSON values by key.
+    pub config: ConfigGrant,
+    /// Where each of its secrets comes from, by the name that it knows it by.
+    pub secrets: BTreeMap<String, SecretSource>,
     /// Bytes of memory per attempt, instead of [`Limits::memory_bytes`](crate::Limits::memory_bytes).
     pub memory_bytes: Option<usize>,
 }
 
-/// Grants without what they need to work: enough to check a component against them.
-#[derive(Clone, Debug, Default)]
-pub struct Outline {
-    /// The texts of the granted statements, by the name that the handler knows them by.
-    pub statements: BTreeMap<String, StatementText>,
-    /// Whether it may delete finished work items.
-    pub retention: bool,
-    /// Folders that it sees.
-    pub dirs: Vec<DirGrant>,
-    /// As [`Grants::memory_bytes`].
-    pub memory_bytes: Option<usize>,
+/// What grants reach on the host's side. By default no database, and a queue that refuses: enough to check components.
+#[derive(Clone)]
+pub struct Backends {
+    /// The application's databases, by the name that statements are granted with.
+    pub databases: BTreeMap<String, Database>,
+    /// The queue that the items come from.
+    pub queue: Arc<dyn WorkQueue>,
 }
 
-/// A statement, and the name of the database that it is for.
-#[derive(Clone, Debug)]
-pub struct StatementText {
-    /// The database's name in the configuration.
-    pub database: String,
-    /// Its text: one statement that reads or changes rows.
-    pub text: String,
+impl Default for Backends {
+    fn default() -> Self {
+        Backends { databases: BTreeMap::new(), queue: Arc::new(NoQueue) }
+    }
 }
 
-impl Grants {
-    /// What is granted, in outline.
-    pub(crate) fn outline(&self) -> Outline {
-        let text = |grant: &SqlGrant| StatementText {
-            database: grant.database.name().to_owned(),
-            text: grant.statement.clone(),
-        };
-        Outline {
-            statements: self.sql.iter().map(|(name, grant)| (name.clone(), text(grant))).collect(),
-            retention: self.retention.is_some(),
-            dirs: self.dirs.clone(),
-            memory_bytes: self.memory_bytes,
-        }
+/// No queue at all.
+struct NoQueue;
+
+impl NoQueue {
+    fn refuse<T>() -> Result<T, WorkQueueError> {
+        Err(WorkQueueError::Unavailable("there is no queue here".into()))
+    }
+}
+
+#[async_trait]
+impl WorkQueue for NoQueue {
+    async fn enqueue(&self, _: u64, _: u32, _: Vec<NewItem>) -> Result<Vec<Enqueued>, WorkQueueError> {
+        NoQueue::refuse()
+    }
+
+    async fn delete_finished(&self, _: u64, _: u32, _: u32) -> Result<u64, WorkQueueError> {
+        NoQueue::refuse()
     }
 }

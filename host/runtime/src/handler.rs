@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::attempt;
 use crate::bindings::SandboxPre;
+use crate::capability::config::ConfigGrant;
 use crate::capability::dirs::DirGrant;
-use crate::capability::retention::RetentionGrant;
+use crate::capability::secrets::{Mask, Secrets};
 use crate::capability::sql::Statement;
+use crate::capability::{queue, retention};
 use crate::control::Control;
 use crate::ended::Ended;
 use crate::examined::Examined;
@@ -26,16 +28,22 @@ pub(crate) struct Loaded {
     pub(crate) runtime: Runtime,
     pub(crate) pre: SandboxPre<State>,
     pub(crate) granted: Granted,
+    /// Takes the granted secrets out of what people read.
+    pub(crate) mask: Mask,
+    /// Bytes of memory per attempt.
+    pub(crate) memory_bytes: usize,
     pub(crate) examined: Examined,
 }
 
-/// Grants that were checked, ready for use by attempts.
+/// Grants that were checked, ready for use by attempts. By default there are none.
+#[derive(Default)]
 pub(crate) struct Granted {
     pub(crate) sql: Arc<BTreeMap<String, Statement>>,
-    pub(crate) retention: Option<RetentionGrant>,
+    pub(crate) queue: Option<queue::Granted>,
+    pub(crate) retention: Option<retention::Granted>,
     pub(crate) dirs: Vec<DirGrant>,
-    /// Bytes per attempt.
-    pub(crate) memory_bytes: usize,
+    pub(crate) config: Arc<ConfigGrant>,
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 /// What a handler says about one of its kinds.

@@ -3,8 +3,9 @@
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::capability::{self, Capability, GrantForm};
 use crate::error::RefusedImport;
-use crate::grants::Outline;
+use crate::grants::Grants;
 
 /// The package of the contract with handlers.
 pub(crate) const CONTRACT: &str = "workhost:handler";
@@ -73,7 +74,7 @@ impl<'a> InterfaceName<'a> {
 }
 
 /// The imports that grants allow, and those that they do not.
-pub(crate) fn divide(engine: &Engine, component: &Component, grants: &Outline) -> (Vec<Import>, Vec<RefusedImport>) {
+pub(crate) fn divide(engine: &Engine, component: &Component, grants: &Grants) -> (Vec<Import>, Vec<RefusedImport>) {
     let mut imports = Vec::new();
     let mut refused = Vec::new();
     for (name, _) in component.component_type().imports(engine) {
@@ -86,23 +87,22 @@ pub(crate) fn divide(engine: &Engine, component: &Component, grants: &Outline) -
 }
 
 /// The class of an import, or the grant that it lacks, if there is one.
-fn classify(name: &InterfaceName<'_>, grants: &Outline) -> Result<ImportClass, Option<&'static str>> {
-    let granted = |yes: bool, grant| {
-        if yes { Ok(ImportClass::Granted) } else { Err(Some(grant)) }
-    };
-    if name.package() == CONTRACT {
-        return match name.path {
-            "workhost:handler/types" | "workhost:handler/work" | "workhost:handler/log" => Ok(ImportClass::Base),
-            "workhost:handler/sql" => granted(!grants.statements.is_empty(), "[handlers.sql.NAME]"),
-            "workhost:handler/retention" => granted(grants.retention, "[handlers.retention]"),
-            _ => Err(None),
-        };
-    }
-    if !name.fits(WASI) {
+fn classify(name: &InterfaceName<'_>, grants: &Grants) -> Result<ImportClass, Option<GrantForm>> {
+    if name.package() != CONTRACT && !name.fits(WASI) {
         return Err(None);
     }
+    if let Some(capability) = capability::of(name.path) {
+        return match (capability.is_granted)(grants) {
+            true => Ok(ImportClass::Granted),
+            false if capability.inert => Ok(ImportClass::Inert),
+            false => Err(Some(capability.form)),
+        };
+    }
     match name.path {
-        "wasi:io/error"
+        "workhost:handler/types"
+        | "workhost:handler/work"
+        | "workhost:handler/log"
+        | "wasi:io/error"
         | "wasi:io/poll"
         | "wasi:io/streams"
         | "wasi:clocks/wall-clock"
@@ -119,10 +119,7 @@ fn classify(name: &InterfaceName<'_>, grants: &Outline) -> Result<ImportClass, O
         | "wasi:cli/terminal-stdin"
         | "wasi:cli/terminal-stdout"
         | "wasi:cli/terminal-stderr" => Ok(ImportClass::Base),
-        "wasi:filesystem/types" | "wasi:filesystem/preopens" if !grants.dirs.is_empty() => Ok(ImportClass::Granted),
-        "wasi:filesystem/types"
-        | "wasi:filesystem/preopens"
-        | "wasi:cli/environment"
+        "wasi:cli/environment"
         | "wasi:sockets/network"
         | "wasi:sockets/instance-network"
         | "wasi:sockets/ip-name-lookup"
@@ -135,17 +132,8 @@ fn classify(name: &InterfaceName<'_>, grants: &Outline) -> Result<ImportClass, O
 }
 
 /// The grants that a component with these imports cannot use, by their key in a handler's configuration.
-pub(crate) fn unused_grants(imports: &[Import], grants: &Outline) -> Vec<&'static str> {
+pub(crate) fn unused_grants(imports: &[Import], grants: &Grants) -> Vec<&'static str> {
     let imported = |path| imports.iter().any(|import| InterfaceName::parse(&import.name).path == path);
-    let mut unused = Vec::new();
-    if !grants.statements.is_empty() && !imported("workhost:handler/sql") {
-        unused.push("sql");
-    }
-    if grants.retention && !imported("workhost:handler/retention") {
-        unused.push("retention");
-    }
-    if !grants.dirs.is_empty() && !imported("wasi:filesystem/types") {
-        unused.push("dirs");
-    }
-    unused
+    let is_unused = |capability: &&Capability| (capability.is_granted)(grants) && !imported(capability.interfaces[0]);
+    capability::ALL.into_iter().filter(is_unused).map(|capability| capability.form.key).collect()
 }

@@ -72,6 +72,8 @@ pub struct Limits {
     /// How long a statement may take, the wait for a connection included; 30 s. Handlers work in
     /// bounded batches; a longer statement blocks the application.
     pub sql_time: Duration,
+    /// Items that a handler enqueues in one call; 1,000. One transaction that stays short; more go into another call.
+    pub queue_items: usize,
     /// How long `describe` may take; 5 s. It answers constants.
     pub describe_time: Duration,
     /// Kinds that one handler may describe; 100.
@@ -109,6 +111,7 @@ impl Default for Limits {
             sql_rows: 10_000,
             sql_bytes: 4 << 20,
             sql_time: SQL_TIME,
+            queue_items: 1000,
             describe_time: Duration::from_secs(5),
             kinds: 100,
             epoch_tick: Duration::from_millis(10),

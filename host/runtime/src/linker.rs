@@ -5,14 +5,13 @@ use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
-use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
-use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sockets};
+use wasmtime_wasi::p2::bindings::{cli, clocks, random, sockets};
 use wasmtime_wasi::random::{WasiRandom, WasiRandomView};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView};
 use wasmtime_wasi_io::bindings::wasi::io;
 
 use crate::bindings::workhost::handler as contract;
-use crate::capability::{log, retention, sql, work};
+use crate::capability::{self, log, work};
 use crate::imports::{Import, InterfaceName};
 use crate::sandbox::State;
 
@@ -47,8 +46,6 @@ fn add(linker: &mut Linker<State>, interface: &str) -> wasmtime::Result<()> {
         "workhost:handler/types" => contract::types::add_to_linker::<State, HasSelf<State>>(l, |state| state),
         "workhost:handler/work" => work::add_to_linker(l),
         "workhost:handler/log" => log::add_to_linker(l),
-        "workhost:handler/sql" => sql::add_to_linker(l),
-        "workhost:handler/retention" => retention::add_to_linker(l),
         "wasi:io/error" => io::error::add_to_linker::<State, Io>(l, table),
         "wasi:io/poll" => io::poll::add_to_linker::<State, Io>(l, table),
         "wasi:io/streams" => io::streams::add_to_linker::<State, Io>(l, table),
@@ -67,10 +64,6 @@ fn add(linker: &mut Linker<State>, interface: &str) -> wasmtime::Result<()> {
         "wasi:cli/terminal-stdin" => cli::terminal_stdin::add_to_linker::<State, WasiCli>(l, State::cli),
         "wasi:cli/terminal-stdout" => cli::terminal_stdout::add_to_linker::<State, WasiCli>(l, State::cli),
         "wasi:cli/terminal-stderr" => cli::terminal_stderr::add_to_linker::<State, WasiCli>(l, State::cli),
-        "wasi:filesystem/types" => filesystem::types::add_to_linker::<State, WasiFilesystem>(l, State::filesystem),
-        "wasi:filesystem/preopens" => {
-            filesystem::preopens::add_to_linker::<State, WasiFilesystem>(l, State::filesystem)
-        }
         "wasi:sockets/network" => {
             let options = sockets::network::LinkOptions::default();
             sockets::network::add_to_linker::<State, WasiSockets>(l, &options, State::sockets)
@@ -89,6 +82,9 @@ fn add(linker: &mut Linker<State>, interface: &str) -> wasmtime::Result<()> {
         "wasi:sockets/udp-create-socket" => {
             sockets::udp_create_socket::add_to_linker::<State, WasiSockets>(l, State::sockets)
         }
-        other => Err(wasmtime::format_err!("`{other}` was let in and cannot be linked")),
+        other => match capability::of(other) {
+            Some(capability) => (capability.link)(l, other),
+            None => Err(wasmtime::format_err!("`{other}` was let in and cannot be linked")),
+        },
     }
 }

@@ -14,6 +14,7 @@ use line::Line;
 pub(crate) use printer::Printer;
 pub(crate) use tail::Tail;
 
+use crate::capability::secrets::Mask;
 use crate::control::Control;
 use crate::limits::Limits;
 
@@ -45,6 +46,7 @@ pub(crate) struct Output {
     stderr_tail_bytes: usize,
     log_tail_bytes: usize,
     control: Arc<Control>,
+    mask: Mask,
     inner: Mutex<Inner>,
 }
 
@@ -65,7 +67,15 @@ struct Rate {
 
 impl Output {
     /// The output of an attempt; item 0 stands for `describe`.
-    pub(crate) fn new(item: u64, kind: String, attempt: u32, limits: &Limits, control: &Arc<Control>) -> Arc<Self> {
+    /// What `mask` finds in it is shown to nobody.
+    pub(crate) fn new(
+        item: u64,
+        kind: String,
+        attempt: u32,
+        limits: &Limits,
+        control: &Arc<Control>,
+        mask: Mask,
+    ) -> Arc<Self> {
         let rate = Rate {
             per_second: limits.lines_per_second,
             left: limits.lines_per_second,
@@ -82,6 +92,7 @@ impl Output {
             stderr_tail_bytes: limits.stderr_tail_bytes,
             log_tail_bytes: limits.log_tail_bytes,
             control: control.clone(),
+            mask,
             inner: Mutex::new(inner),
         })
     }
@@ -94,7 +105,7 @@ impl Output {
     /// The end of what was printed on stderr: a panic's own text stands nowhere else.
     pub(crate) fn stderr_tail(&self) -> String {
         let mut inner = self.locked();
-        String::from_utf8_lossy(inner.stderr_tail.make_contiguous()).into_owned()
+        self.mask.apply(String::from_utf8_lossy(inner.stderr_tail.make_contiguous()).into_owned())
     }
 
     /// One line of the log, with its fields.
@@ -122,7 +133,7 @@ impl Output {
     }
 
     fn emit(&self, rate: &mut Rate, stream: Stream, level: Level, line: &Line) {
-        let Some(line) = line.text(self.line_bytes) else { return };
+        let Some(line) = line.text(self.line_bytes, &self.mask) else { return };
         // What is too much for the host's log may still be what the attempt said last.
         let origin = if stream == Stream::Log { level.as_str().to_lowercase() } else { stream.as_str().to_owned() };
         self.control.log_line(format!("{origin}: {line}"), self.log_tail_bytes);

@@ -9,13 +9,14 @@ use wasmtime::component::Component;
 
 use crate::bindings::SandboxPre;
 use crate::cache::CompileCache;
-use crate::capability::{dirs, sql};
+use crate::capability::secrets::Secrets;
+use crate::capability::{dirs, queue, retention, sql};
 use crate::compile;
 use crate::describe;
 use crate::engine;
 use crate::error::{LoadError, RuntimeError};
 use crate::examined::{Examined, Inspection};
-use crate::grants::{Grants, Outline};
+use crate::grants::{Backends, Grants};
 use crate::handler::{Granted, Handler, Loaded};
 use crate::imports::{self, Import, ImportClass};
 use crate::limits::Limits;
@@ -55,34 +56,48 @@ impl Runtime {
     }
 
     /// Reads, compiles and checks a component with its grants: names wrong input for what it is, refuses
-    /// imports that were not granted, prepares the granted statements, looks for the granted folders, and
-    /// asks the component which kinds it runs.
+    /// imports that were not granted, prepares the granted statements, reads the granted secrets, looks for the granted
+    /// folders, and asks the component which kinds it runs.
     ///
     /// Compiles on a blocking thread, as many components at a time as there are cores; a large one takes seconds, and
     /// is told of in the log. Runs no guest code but `describe`.
-    pub async fn load(&self, component: &Path, grants: Grants) -> Result<Handler, LoadError> {
+    pub async fn load(&self, component: &Path, grants: Grants, backends: &Backends) -> Result<Handler, LoadError> {
         let limits = &self.0.limits;
-        let outline = grants.outline();
-        let (examined, pre) = self.examined(component, &outline).await?;
-        let sql = Arc::new(sql::prepare(grants.sql, limits).await?);
+        let (examined, pre) = self.examined(component, &grants).await?;
+        let mut errors = Vec::new();
+        let sql = sql::prepare(&grants.sql, &backends.databases, limits)
+            .await
+            .map_err(|error| errors.push(error))
+            .unwrap_or_default();
+        let secrets = Secrets::read(&grants.secrets).map_err(|error| errors.push(error)).unwrap_or_default();
+        LoadError::all(errors)?;
         let memory_bytes = memory(grants.memory_bytes, limits)?;
-        let granted = Granted { sql, retention: grants.retention, dirs: grants.dirs, memory_bytes };
-        Ok(Handler(Arc::new(Loaded { runtime: self.clone(), pre, granted, examined })))
+        let mask = secrets.mask();
+        let queue = || backends.queue.clone();
+        let granted = Granted {
+            sql: Arc::new(sql),
+            queue: grants.queue.map(|grant| queue::Granted { grant, backend: queue() }),
+            retention: grants.retention.map(|grant| retention::Granted { grant, backend: queue() }),
+            dirs: grants.dirs,
+            config: Arc::new(grants.config),
+            secrets: Arc::new(secrets),
+        };
+        Ok(Handler(Arc::new(Loaded { runtime: self.clone(), pre, granted, mask, memory_bytes, examined })))
     }
 
-    /// Checks a component against its grants as [`load`](Runtime::load) does, as far as that needs no database:
-    /// statements are looked at and not prepared.
-    pub async fn examine(&self, component: &Path, grants: &Outline) -> Result<Examined, LoadError> {
+    /// Checks a component against its grants as [`load`](Runtime::load) does, as far as that needs nothing but the
+    /// component: statements are looked at and not prepared, secrets are not read.
+    pub async fn examine(&self, component: &Path, grants: &Grants) -> Result<Examined, LoadError> {
         Ok(self.examined(component, grants).await?.0)
     }
 
-    async fn examined(&self, component: &Path, grants: &Outline) -> Result<(Examined, SandboxPre<State>), LoadError> {
+    async fn examined(&self, component: &Path, grants: &Grants) -> Result<(Examined, SandboxPre<State>), LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
         let memory_bytes = memory(grants.memory_bytes, limits)?;
         let compiled = compile::compile(&self.0, component).await?;
         let (imports, refused) = imports::divide(engine, &compiled.component, grants);
-        let mut errors = sql::check(&grants.statements);
-        errors.extend(dirs::check(&grants.dirs).err());
+        let mut errors = sql::check(&grants.sql);
+        errors.extend(dirs::check(&grants.dirs));
         if !refused.is_empty() {
             errors.insert(0, LoadError::ImportsRefused { imports: refused });
         }
@@ -97,7 +112,7 @@ impl Runtime {
     pub async fn inspect(&self, component: &Path) -> Result<Inspection, LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
         let compiled = compile::compile(&self.0, component).await?;
-        let (mut imports, refused) = imports::divide(engine, &compiled.component, &Outline::default());
+        let (mut imports, refused) = imports::divide(engine, &compiled.component, &Grants::default());
         let (grantable, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|import| import.grant.is_some());
         let inert_or_base = imports.clone();
         // For `describe`, whatever some grant could allow is there, and refuses.

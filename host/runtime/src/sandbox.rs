@@ -6,9 +6,8 @@ use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, Store, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
+use crate::capability::Contexts;
 use crate::capability::log::LogContext;
-use crate::capability::retention::RetentionContext;
-use crate::capability::sql::SqlContext;
 use crate::capability::work::WorkContext;
 use crate::control::{Control, EndedByHost};
 use crate::limiter::Limiter;
@@ -25,14 +24,12 @@ pub(crate) struct State {
     limiter: Limiter,
     pub(crate) work: WorkContext,
     pub(crate) log: LogContext,
-    pub(crate) sql: SqlContext,
-    pub(crate) retention: RetentionContext,
+    pub(crate) contexts: Contexts,
 }
 
 /// The capabilities that a sandbox gets, ready for use.
 pub(crate) struct Capabilities {
-    pub(crate) sql: SqlContext,
-    pub(crate) retention: RetentionContext,
+    pub(crate) contexts: Contexts,
     /// Granted folders have been opened into it.
     pub(crate) wasi: WasiCtxBuilder,
 }
@@ -65,8 +62,7 @@ pub(crate) fn store(
         limiter: Limiter::new(limits, memory_bytes),
         work: WorkContext::new(control.clone(), limits.progress_bytes),
         log: LogContext::new(control.clone(), output.clone()),
-        sql: capabilities.sql,
-        retention: capabilities.retention,
+        contexts: capabilities.contexts,
     };
     let mut store = Store::new(engine, state);
     store.limiter(|state| &mut state.limiter);

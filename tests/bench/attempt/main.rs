@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use comfy_table::{Table, presets};
 use serde_json::json;
-use workhost_runtime::{CompileCache, Control, Ended, Grants, Handler, Job, Limits, Runtime};
+use workhost_runtime::{Backends, CompileCache, Control, Ended, Grants, Handler, Job, Limits, Runtime};
 
 /// What loading a component and running one attempt cost
 #[derive(Parser)]
@@ -85,7 +85,7 @@ async fn main() {
 async fn load(component: &Path, cache: Option<&Path>) -> (Handler, Duration) {
     let runtime = Runtime::with_cache(Limits::default(), cache.map(CompileCache::new)).unwrap();
     let begun = Instant::now();
-    let handler = runtime.load(component, Grants::default()).await.unwrap();
+    let handler = runtime.load(component, Grants::default(), &Backends::default()).await.unwrap();
     (handler, begun.elapsed())
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool};
 
 /// Which sort of database.
@@ -90,4 +91,51 @@ pub(super) async fn age(store_url: &str, id: i64, days: u32) {
         let interval = Duration::from_secs(u64::from(days) * 86_400);
         sqlx::query(moved).bind(interval).bind(id).execute(&mut connection).await.unwrap();
     }
+}
+
+/// Runs statements in a PostgreSQL database.
+pub(super) async fn execute(store_url: &str, sql: &str) {
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut in_schema(store_url).await).await.unwrap();
+}
+
+/// The number that a query answers in a store.
+pub(super) async fn count(store_url: &str, query: &str) -> i64 {
+    let query = AssertSqlSafe(query.to_owned());
+    if store_url.starts_with("sqlite:") {
+        let mut connection = SqliteConnection::connect(store_url).await.unwrap();
+        sqlx::query_scalar(query).fetch_one(&mut connection).await.unwrap()
+    } else {
+        let mut connection = in_schema(store_url).await;
+        sqlx::query_scalar(query).fetch_one(&mut connection).await.unwrap()
+    }
+}
+
+/// Gives a running item to a later attempt of another host, and answers what a query answers in the same transaction.
+pub(super) async fn take_away(store_url: &str, id: i64, query: &str) -> i64 {
+    let (take, query) = (
+        "update work_items set attempt = attempt + 1, host = 'another/1' where id = $1 and status = 'running'",
+        AssertSqlSafe(query.to_owned()),
+    );
+    if store_url.starts_with("sqlite:") {
+        let mut connection = SqliteConnection::connect(store_url).await.unwrap();
+        let mut tx = connection.begin_with("begin immediate").await.unwrap();
+        let taken = sqlx::query(take).bind(id).execute(&mut *tx).await.unwrap();
+        assert_eq!(taken.rows_affected(), 1);
+        let number = sqlx::query_scalar(query).fetch_one(&mut *tx).await.unwrap();
+        tx.commit().await.unwrap();
+        number
+    } else {
+        let mut connection = in_schema(store_url).await;
+        let mut tx = connection.begin().await.unwrap();
+        let taken = sqlx::query(take).bind(id).execute(&mut *tx).await.unwrap();
+        assert_eq!(taken.rows_affected(), 1);
+        let number = sqlx::query_scalar(query).fetch_one(&mut *tx).await.unwrap();
+        tx.commit().await.unwrap();
+        number
+    }
+}
+
+async fn in_schema(store_url: &str) -> PgConnection {
+    let options: PgConnectOptions = store_url.parse().unwrap();
+    PgConnection::connect_with(&options.options([("search_path", "workhost")])).await.unwrap()
 }

@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use super::Host;
 use crate::StopReason;
 use crate::bindings::workhost::handler::log::Level;
+use crate::bindings::workhost::handler::queue as wit;
 use crate::bindings::workhost::handler::sql::{Rows, SqlError, Value};
+use crate::queue::{self, NewItem};
 use crate::sql::Error;
 
 thread_local! {
@@ -44,6 +46,22 @@ pub(crate) fn delete_finished(older_than_days: u32) -> Result<u64, String> {
     })
 }
 
+pub(crate) fn enqueue(items: &[wit::NewItem]) -> Result<Vec<wit::Enqueued>, wit::EnqueueError> {
+    let items: Vec<NewItem> = items.iter().cloned().map(NewItem::from).collect();
+    with(|host| match &mut host.enqueue {
+        Some(answer) => answer(&items).map_err(wit::EnqueueError::from),
+        None => Err(wit::EnqueueError::NotGranted("`queue` is not granted".to_owned())),
+    })
+}
+
+pub(crate) fn config(key: &str) -> Option<String> {
+    with(|host| host.config.get(key).map(ToString::to_string))
+}
+
+pub(crate) fn secret(name: &str) -> Option<String> {
+    with(|host| host.secrets.get(name).cloned())
+}
+
 pub(crate) fn execute(statement: &str, params: &[Value]) -> Result<u64, SqlError> {
     with(|host| match &mut host.execute {
         Some(answer) => answer(statement, params).map_err(SqlError::from),
@@ -59,6 +77,22 @@ pub(crate) fn query(statement: &str, params: &[Value]) -> Result<Rows, SqlError>
         }
         None => Err(SqlError::NotGranted(format!("statement `{statement}` is not granted"))),
     })
+}
+
+impl From<wit::NewItem> for NewItem {
+    fn from(item: wit::NewItem) -> Self {
+        NewItem(item)
+    }
+}
+
+impl From<queue::Error> for wit::EnqueueError {
+    fn from(error: queue::Error) -> Self {
+        match error {
+            queue::Error::NotGranted(reason) => wit::EnqueueError::NotGranted(reason),
+            queue::Error::Invalid(reason) => wit::EnqueueError::Invalid(reason),
+            queue::Error::Unavailable(reason) => wit::EnqueueError::Unavailable(reason),
+        }
+    }
 }
 
 impl From<Error> for SqlError {

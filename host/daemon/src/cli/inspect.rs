@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use workhost_runtime::{ImportClass, Inspection, KindDescription, Limits, Runtime, harmless_line};
+use workhost_runtime::{GrantForm, ImportClass, Inspection, KindDescription, Limits, Runtime, harmless_line};
 
 use super::{block_on, output};
 use crate::config::{Cache, Source, key};
@@ -113,14 +113,10 @@ fn toml(file: &Path, inspection: &Inspection) -> String {
     }
     let string = |text: &str| toml::Value::from(text).to_string();
     text.push_str(&format!("[[handlers]]\ncomponent = {}\n", string(&file.display().to_string())));
-    for grant in inspection.grantable.iter().filter_map(|import| import.grant) {
-        text.push_str(match grant {
-            "[handlers.sql.NAME]" => {
-                "  [handlers.sql.NAME]            # one for each statement that it names\n  database = \"…\"                 # a name of [databases]\n  statement = \"…\"\n"
-            }
-            "[handlers.retention]" => "  [handlers.retention]\n  min_days = 30\n",
-            other => other,
-        });
+    let mut forms: Vec<GrantForm> = inspection.grantable.iter().filter_map(|import| import.grant).collect();
+    forms.dedup();
+    for form in forms {
+        text.push_str(form.toml);
     }
     text
 }

@@ -194,7 +194,7 @@ fn shortened(text: String) -> String {
 }
 
 /// A handler's text may hold control codes; a terminal may not get them.
-fn harmless(text: &str) -> String {
+pub(super) fn harmless(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use async_trait::async_trait;
 use clap::ValueEnum;
 use workhost_queue::{ConnectOptions, connect};
-use workhost_runtime::{Limits, Retention, Runtime};
+use workhost_runtime::{Limits, Runtime};
 
 use super::{block_on, output, progress};
 use crate::config::{self, Config};
@@ -29,7 +27,7 @@ pub(super) struct Args {
     /// Count warnings as findings: a grant that nothing uses, for one
     #[arg(long)]
     strict: bool,
-    /// Open no database: the statements that handlers are granted are looked at and not prepared
+    /// Open no database and read no secret: the statements that handlers are granted are looked at and not prepared
     #[arg(long)]
     offline: bool,
     /// Also look for queued items that this registry would strand: of a kind that nobody runs, or with a payload or
@@ -53,16 +51,6 @@ struct Checked {
     /// How many kinds there are, each with exactly one handler, if that is so.
     kinds: usize,
     findings: Vec<Finding>,
-}
-
-/// Validation runs no handler, so nothing is ever deleted.
-struct NoRetention;
-
-#[async_trait]
-impl Retention for NoRetention {
-    async fn delete_finished(&self, _: u64, _: u32, _: u32) -> Result<u64, String> {
-        Err("nothing is deleted while a registry is validated".into())
-    }
 }
 
 /// An error is what could not even begin.
@@ -96,7 +84,7 @@ pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 
 fn summary(file: &Path, args: &Args, checked: &Checked, valid: bool) -> String {
     let plural = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-    let left_out = if args.offline { " (offline: no statement was prepared)" } else { "" };
+    let left_out = if args.offline { " (offline: no statement was prepared, and no secret read)" } else { "" };
     let found = plural(checked.findings.len(), "finding");
     match (valid, checked.findings.len()) {
         (true, warnings) => {
@@ -122,11 +110,11 @@ async fn check(config: &Config, args: &Args) -> anyhow::Result<Checked> {
         findings.extend(stranded(config, args, |kind| schemas.get(kind)).await);
         return Ok(Checked { kinds: schemas.len(), findings });
     }
-    let registry = Registry::load(config, &runtime, Arc::new(NoRetention), &loaded).await;
+    let registry = Registry::load(config, &runtime, None, &loaded).await;
     bar.finish_and_clear();
     match registry {
         Ok((registry, mut findings)) => {
-            findings.extend(stranded(config, args, |name| registry.kind(name).map(|kind| &kind.schema)).await);
+            findings.extend(stranded(config, args, |name| registry.kind(name).map(|kind| &kind.rule.schema)).await);
             Ok(Checked { kinds: registry.kinds().count(), findings })
         }
         // Which items are stranded is known only of a registry that could start.

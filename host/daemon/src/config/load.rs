@@ -165,6 +165,13 @@ fn check(config: &Config) -> Vec<Finding> {
                 "use at least 1MiB",
             );
         }
+        if handler.queue.as_ref().is_some_and(|grant| grant.kinds.is_empty()) {
+            find(
+                &["handlers", &index, "queue", "kinds"],
+                "names no kind, so nothing could be enqueued".into(),
+                "name the kinds that the handler may enqueue, or take the grant away",
+            );
+        }
         for (name, grant) in &handler.sql {
             if !config.databases.contains_key(&grant.database) {
                 let known: Vec<_> = config.databases.keys().map(String::as_str).collect();

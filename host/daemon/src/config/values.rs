@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// A database's URL. It may hold a password, so it is shown without what could be one.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Url(pub(super) String);
 

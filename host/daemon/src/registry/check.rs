@@ -23,6 +23,7 @@ pub(super) struct Described {
 /// Checks the components against the catalogue, and answers the payload types by kind.
 pub(super) fn join(config: &Config, handlers: &[Described]) -> (BTreeMap<String, PayloadSchema>, Vec<Finding>) {
     let mut findings = coverage(config, handlers);
+    findings.extend(undeclared_children(config));
     let mut schemas = BTreeMap::new();
     for Described { index, examined, .. } in handlers {
         for kind in &examined.kinds {
@@ -53,6 +54,22 @@ fn unused(config: &Config, index: usize, grant: &str) -> Finding {
     let mend = "take the grant away, or build the component that uses it".to_owned();
     let keys = ["handlers", &index.to_string(), grant];
     config.source.finding("grant-unused", &keys, problem, Some(mend)).with(Severity::Warning)
+}
+
+/// Kinds that a handler may enqueue and that this registry does not declare. Another host may run them.
+fn undeclared_children(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, handler) in config.handlers.iter().enumerate() {
+        let kinds = handler.queue.iter().flat_map(|grant| &grant.kinds);
+        for kind in kinds.filter(|kind| !config.kinds.contains_key(*kind)) {
+            let problem = format!("kind `{kind}` may be enqueued, and the catalogue does not declare it");
+            let mend = "correct the name, or see that another host runs it".to_owned();
+            let keys = ["handlers", &index.to_string(), "queue", "kinds"];
+            let finding = config.source.finding("enqueued-kind-undeclared", &keys, problem, Some(mend));
+            findings.push(finding.with(Severity::Warning));
+        }
+    }
+    findings
 }
 
 /// All that does not match. While some component could not be loaded, a kind without a handler is not reported: it may
@@ -157,6 +174,15 @@ mod tests {
             codes("[kinds.a]\n[kinds.b]\n", &[&["b"], &["b"], &["c"]]),
             ["kind-without-handler", "kind-with-several-handlers", "kind-undeclared"]
         );
+    }
+
+    #[test]
+    fn a_kind_that_is_enqueued_and_not_declared_is_warned_of() {
+        let toml = |kind: &str| {
+            format!("[kinds.a]\n[[handlers]]\ncomponent = \"a.wasm\"\n[handlers.queue]\nkinds = [\"{kind}\"]\n")
+        };
+        assert_eq!(codes(&toml("b"), &[&["a"]]), ["enqueued-kind-undeclared"]);
+        assert!(codes(&toml("a"), &[&["a"]]).is_empty());
     }
 
     #[test]

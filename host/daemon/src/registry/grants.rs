@@ -1,11 +1,10 @@
 //! From the configuration's grants to the runtime's.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use workhost_runtime::{Database, DirGrant, Grants, Outline, Retention, RetentionGrant, SqlGrant, StatementText};
+use workhost_runtime::{Database, DirGrant, Grants, QueueGrant, RetentionGrant, SecretSource, SqlGrant, Writable};
 
-use crate::config::{Config, DirMode, DirSettings, HandlerSettings, SqlSettings};
+use crate::config::{Config, DirMode, DirSettings, HandlerSettings, SecretSettings, SqlSettings};
 use crate::finding::{Finding, Severity};
 
 /// Opens the application databases that some grant names; those that cannot be reached are findings.
@@ -15,6 +14,7 @@ pub(super) async fn connect_databases(config: &Config) -> (BTreeMap<String, Data
     for (name, settings) in &config.databases {
         match Database::connect(name, &config.source.resolve_url(&settings.url)).await {
             Ok(database) => {
+                findings.extend(can_write_queue(config, &database).await);
                 databases.insert(name.clone(), database);
             }
             Err(error) => findings.push(
@@ -33,38 +33,38 @@ pub(super) async fn connect_databases(config: &Config) -> (BTreeMap<String, Data
     (databases, findings)
 }
 
-/// What one `[[handlers]]` entry grants. A statement on a database that could not be opened is left out:
-/// the database is a finding already.
-pub(super) fn grants(
-    settings: &HandlerSettings,
-    config: &Config,
-    databases: &BTreeMap<String, Database>,
-    retention: &Arc<dyn Retention>,
-) -> Grants {
-    let statement = |(name, grant): (&String, &SqlSettings)| {
-        let database = databases.get(&grant.database)?.clone();
-        Some((name.clone(), SqlGrant { database, statement: grant.statement.clone() }))
-    };
-    Grants {
-        sql: settings.sql.iter().filter_map(statement).collect(),
-        retention: settings
-            .retention
-            .as_ref()
-            .map(|grant| RetentionGrant { min_days: grant.min_days, backend: retention.clone() }),
-        dirs: dirs(settings, config),
-        memory_bytes: settings.memory.map(|bytes| bytes.0),
+/// A connection by which statements could go around the queue's fences.
+async fn can_write_queue(config: &Config, database: &Database) -> Option<Finding> {
+    let granted = |handler: &HandlerSettings| handler.sql.values().any(|grant| grant.database == database.name());
+    if !config.handlers.iter().any(granted) {
+        return None;
     }
+    let Writable { tables, mend } = database.writable(workhost_queue::SCHEMA, &workhost_queue::TABLES).await?;
+    let tables = tables.join(", ");
+    let problem = format!("a granted statement could change workhost's own tables past the queue's fences: {tables}");
+    let keys = ["databases", database.name(), "url"];
+    Some(config.source.finding("database-can-write-queue", &keys, problem, Some(mend)).with(Severity::Warning))
 }
 
-/// What one `[[handlers]]` entry grants, without any database.
-pub(super) fn outline(settings: &HandlerSettings, config: &Config) -> Outline {
+/// What one `[[handlers]]` entry grants.
+pub(super) fn grants(settings: &HandlerSettings, config: &Config) -> Grants {
     let statement = |(name, grant): (&String, &SqlSettings)| {
-        (name.clone(), StatementText { database: grant.database.clone(), text: grant.statement.clone() })
+        (name.clone(), SqlGrant { database: grant.database.clone(), statement: grant.statement.clone() })
     };
-    Outline {
-        statements: settings.sql.iter().map(statement).collect(),
-        retention: settings.retention.is_some(),
+    let secret = |(name, from): (&String, &SecretSettings)| {
+        let source = match from {
+            SecretSettings::Env(variable) => SecretSource::Env(variable.clone()),
+            SecretSettings::File(file) => SecretSource::File(config.source.resolve(file)),
+        };
+        (name.clone(), source)
+    };
+    Grants {
+        sql: settings.sql.iter().map(statement).collect(),
+        queue: settings.queue.as_ref().map(|grant| QueueGrant { kinds: grant.kinds.clone() }),
+        retention: settings.retention.as_ref().map(|grant| RetentionGrant { min_days: grant.min_days }),
         dirs: dirs(settings, config),
+        config: settings.config.clone(),
+        secrets: settings.secrets.iter().map(secret).collect(),
         memory_bytes: settings.memory.map(|bytes| bytes.0),
     }
 }

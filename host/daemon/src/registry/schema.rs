@@ -17,7 +17,7 @@ pub struct PayloadSchema {
 
 /// Steps of a check at most; 20 million, a few seconds. A megabyte of numbers has 500,000 values, and a schema for them a
 /// handful of parts.
-const STEPS: u64 = 20_000_000;
+pub(super) const STEPS: u64 = 20_000_000;
 
 /// Bytes of one violation. It may repeat a key of the payload.
 const VIOLATION_BYTES: usize = 500;
@@ -38,13 +38,18 @@ impl PayloadSchema {
         Ok(PayloadSchema { validator, parts })
     }
 
+    /// How many steps a check of this payload takes at most.
+    pub(super) fn steps(&self, payload: &Value) -> u64 {
+        values(payload).saturating_mul(self.parts)
+    }
+
     /// Checks a payload.
     ///
     /// # Errors
     /// The fields that do not match and why, without any of the payload's values: the text may be logged.
     pub fn check(&self, payload: &Value) -> Result<(), String> {
-        let values = values(payload);
-        if values.saturating_mul(self.parts) > STEPS {
+        if self.steps(payload) > STEPS {
+            let values = values(payload);
             return Err(format!("payload: {values} values are too many for a schema of {} parts", self.parts));
         }
         let violations: Vec<String> = self

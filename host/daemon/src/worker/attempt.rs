@@ -15,7 +15,7 @@ use super::finisher::Finisher;
 use super::outcome::{Asked, Cause, decide};
 use super::retry::RetryPolicy;
 use super::stop::Stop;
-use crate::config::{self, ScopeRule};
+use crate::config;
 use crate::registry::Kind;
 
 /// What an attempt needs of its host.
@@ -56,19 +56,18 @@ pub(super) async fn run(context: &Context, claim: Claim, kind: &Arc<Kind>, sent:
 
 /// Checks the item and runs its guest. The error is why the item does not fit its kind.
 async fn guest(item: WorkItem, kind: Arc<Kind>, control: Arc<Control>) -> Result<Ended, String> {
-    let job = job(&item, &kind)?;
+    let job = job(&item)?;
     // On a thread of its own: a schema is the handler's, and can make a check last. The attempt's timeout ends the wait.
     let checked = kind.clone();
-    let check = tokio::task::spawn_blocking(move || checked.schema.check(&item.payload.to_value()));
+    let check = tokio::task::spawn_blocking(move || {
+        checked.rule.check(item.scope.as_deref(), &item.payload.to_value(), &mut 0)
+    });
     check.await.unwrap_or_else(|error| Err(format!("its payload could not be checked: {error}")))?;
     Ok(kind.handler.run(job, control).await)
 }
 
 /// What the guest gets; an item that does not fit its kind is refused before the guest starts.
-fn job(item: &WorkItem, kind: &Kind) -> Result<Job, String> {
-    if kind.settings.scope == ScopeRule::Required && item.scope.is_none() {
-        return Err(format!("kind `{}` requires a scope and this item has none", kind.name));
-    }
+fn job(item: &WorkItem) -> Result<Job, String> {
     Ok(Job {
         id: u64::try_from(item.id.0).map_err(|_| format!("item id {} is negative", item.id))?,
         kind: item.kind.clone(),

@@ -6,13 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 use workhost_queue::KindSlots;
 
-use crate::config;
 use crate::registry::Registry;
 
 /// The host's slots. A claim asks for no more than is free, so that nothing is claimed only to wait.
 pub(super) struct Slots {
     total: u32,
-    limits: HashMap<String, u32>,
     taken: Mutex<HashMap<String, u32>>,
     freed: Notify,
 }
@@ -24,10 +22,8 @@ pub(super) struct Slot {
 }
 
 impl Slots {
-    pub(super) fn new(settings: &config::Worker, registry: &Registry) -> Slots {
-        let limits =
-            registry.kinds().map(|kind| (kind.name.clone(), kind.settings.slots.unwrap_or(settings.slots))).collect();
-        Slots { total: settings.slots, limits, taken: Mutex::default(), freed: Notify::new() }
+    pub(super) fn new(total: u32) -> Slots {
+        Slots { total, taken: Mutex::default(), freed: Notify::new() }
     }
 
     /// The free slots in all, and of each kind that has any.
@@ -35,7 +31,7 @@ impl Slots {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let free = self.total.saturating_sub(taken.values().sum());
         let kinds = registry.kinds().filter_map(|kind| {
-            let limit = self.limits.get(&kind.name).copied().unwrap_or(self.total);
+            let limit = kind.settings.slots.unwrap_or(self.total);
             let slots = limit.saturating_sub(taken.get(&kind.name).copied().unwrap_or(0)).min(free);
             (slots > 0).then(|| KindSlots {
                 kind: kind.name.clone(),

@@ -1,10 +1,32 @@
 //! `dirs`: folders of the host that a handler sees, opened anew for each attempt.
 
+mod tree;
+
 use std::path::{Path, PathBuf};
 
+use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
+use wasmtime_wasi::p2::bindings::filesystem;
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
+use super::{Capability, GrantForm};
+
 use crate::error::LoadError;
+use crate::sandbox::State;
+
+pub(crate) const CAPABILITY: Capability = Capability {
+    form: GrantForm {
+        key: "dirs",
+        toml: "  [[handlers.dirs]]\n  guest = \"/…\"                   # where the handler finds it\n  path = \"…\"                     # where it lies; `{scope}` may be a segment of it\n  mode = \"read-only\"             # or \"read-write\"\n",
+    },
+    interfaces: &["wasi:filesystem/types", "wasi:filesystem/preopens"],
+    // Language runtimes drag it in.
+    inert: true,
+    is_granted: |grants| !grants.dirs.is_empty(),
+    link: |linker, interface| match interface {
+        "wasi:filesystem/types" => filesystem::types::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem),
+        _ => filesystem::preopens::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem),
+    },
+};
 
 /// A segment of a host path that stands for the item's scope.
 const SCOPE: &str = "{scope}";
@@ -20,33 +42,49 @@ pub struct DirGrant {
     pub writable: bool,
 }
 
-/// Whether the folders are there, as far as they can be known before there is a scope.
-pub(crate) fn check(grants: &[DirGrant]) -> Result<(), LoadError> {
+/// What is wrong with the folders, as far as they can be known before there is a scope.
+pub(crate) fn check(grants: &[DirGrant]) -> Vec<LoadError> {
+    let wrong = |folder: &str, reason: String| LoadError::Folder { folder: folder.into(), reason };
+    let mut errors = Vec::new();
     for (number, grant) in grants.iter().enumerate() {
-        let wrong = |folder: &str, reason: String| Err(LoadError::Folder { folder: folder.into(), reason });
         if !grant.guest_path.starts_with('/') {
-            return wrong(&grant.guest_path, "a guest's path begins with `/`".into());
+            errors.push(wrong(&grant.guest_path, "a guest's path begins with `/`".into()));
         }
         if grants[..number].iter().any(|other| other.guest_path == grant.guest_path) {
-            return wrong(&grant.guest_path, "two grants have this guest's path".into());
+            errors.push(wrong(&grant.guest_path, "two grants have this guest's path".into()));
         }
-        let segments = segments(&grant.host_path);
-        if segments.iter().any(|segment| segment != SCOPE && segment.contains(SCOPE)) {
-            return wrong(&grant.host_path, format!("`{SCOPE}` must be a whole segment of the path"));
-        }
-        let fixed = match segments.iter().position(|segment| segment == SCOPE) {
-            // What comes before the scope must be there; the rest may come and go with the scopes.
-            Some(scope) => segments[..scope].iter().collect::<PathBuf>(),
-            None => PathBuf::from(&grant.host_path),
-        };
-        let fixed = if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed };
-        match std::fs::metadata(&fixed) {
-            Ok(meta) if meta.is_dir() => {}
-            Ok(_) => return wrong(&fixed.to_string_lossy(), "is not a folder".into()),
-            Err(error) => return wrong(&fixed.to_string_lossy(), error.to_string()),
-        }
+        errors.extend(missing(&grant.host_path).map(|(folder, reason)| wrong(&folder, reason)));
     }
-    Ok(())
+    let folders = grants.iter().map(|grant| (grant.host_path.as_str(), grant.writable));
+    if let Some((one, other)) = tree::both_ways(folders) {
+        let (read, written) = if grants[one].writable { (other, one) } else { (one, other) };
+        let reason = format!(
+            "is granted read-only, and {} in the same tree read-write: the handler could change there what it may only read; grant folders that lie side by side",
+            grants[written].host_path
+        );
+        errors.push(wrong(&grants[read].host_path, reason));
+    }
+    errors
+}
+
+/// What of a granted path is not there, and why.
+fn missing(host_path: &str) -> Option<(String, String)> {
+    let segments = segments(host_path);
+    if segments.iter().any(|segment| segment != SCOPE && segment.contains(SCOPE)) {
+        return Some((host_path.into(), format!("`{SCOPE}` must be a whole segment of the path")));
+    }
+    let fixed = match segments.iter().position(|segment| segment == SCOPE) {
+        // What comes before the scope must be there; the rest may come and go with the scopes.
+        Some(scope) => segments[..scope].iter().collect::<PathBuf>(),
+        None => PathBuf::from(host_path),
+    };
+    let fixed = if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed };
+    let reason = match std::fs::metadata(&fixed) {
+        Ok(meta) if meta.is_dir() => return None,
+        Ok(_) => "is not a folder".into(),
+        Err(error) => error.to_string(),
+    };
+    Some((fixed.to_string_lossy().into_owned(), reason))
 }
 
 /// Why folders are not open.
@@ -71,6 +109,12 @@ pub(crate) async fn open(grants: &[DirGrant], scope: Option<&str>) -> Result<Was
     }
     // Off the async threads, because a network drive can take its time.
     let opening = tokio::task::spawn_blocking(move || {
+        // Once more, since a scope's own folder may be a link.
+        let real: Vec<_> = folders.iter().map(|(path, grant)| (path.to_string_lossy(), grant.writable)).collect();
+        if let Some((one, other)) = tree::both_ways(real.iter().map(|(path, writable)| (&**path, *writable))) {
+            let (one, other) = (folders[one].0.display(), folders[other].0.display());
+            return Err(format!("folders {one} and {other} lie in one tree, and one of them is granted read-only"));
+        }
         for (path, grant) in folders {
             let perms = if grant.writable { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
             wasi.preopened_dir(&path, &grant.guest_path, perms)
@@ -129,13 +173,34 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = |tail: &str| format!("{}/{tail}", dir.path().display());
         std::fs::write(path("file"), "").unwrap();
-        check(&[grant(&path(""))]).unwrap();
-        check(&[grant(&path("{scope}/x"))]).unwrap();
+        assert!(check(&[grant(&path(""))]).is_empty());
+        assert!(check(&[grant(&path("{scope}/x"))]).is_empty());
         for wrong in ["gone", "gone/{scope}", "file", "a{scope}"] {
-            assert!(check(&[grant(&path(wrong))]).is_err(), "{wrong}");
+            assert_eq!(check(&[grant(&path(wrong))]).len(), 1, "{wrong}");
         }
-        assert!(check(&[grant(&path("")), grant(&path(""))]).unwrap_err().to_string().contains("two grants"));
-        assert!(check(&[DirGrant { guest_path: "data".into(), ..grant(&path("")) }]).is_err());
+        assert!(check(&[grant(&path("")), grant(&path(""))])[0].to_string().contains("two grants"));
+        let relative = DirGrant { guest_path: "data".into(), ..grant(&path("gone")) };
+        assert_eq!(check(&[relative]).len(), 2, "all is told at once");
+    }
+
+    #[tokio::test]
+    async fn what_may_only_be_read_cannot_be_written_by_another_grant() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |tail: &str| format!("{}/{tail}", dir.path().display());
+        std::fs::create_dir_all(path("a/in")).unwrap();
+        std::fs::create_dir_all(path("a/out")).unwrap();
+        let written = |tail: &str| DirGrant { guest_path: "/out".into(), writable: true, ..grant(&path(tail)) };
+        let errors = check(&[grant(&path("a/in")), written("a")]);
+        assert!(errors[0].to_string().contains("in the same tree read-write"), "{errors:?}");
+        let apart = [grant(&path("{scope}/in")), written("{scope}/out")];
+        assert!(check(&apart).is_empty());
+        open(&apart, Some("a")).await.map(drop).unwrap();
+        // What is a link for one scope only is found when that scope's folder is opened.
+        std::fs::create_dir(path("b")).unwrap();
+        std::os::unix::fs::symlink(path("a/in"), path("b/in")).unwrap();
+        std::os::unix::fs::symlink(path("a"), path("b/out")).unwrap();
+        let error = open(&apart, Some("b")).await.err().unwrap();
+        assert!(error.message.contains("in one tree"), "{error:?}");
     }
 
     #[tokio::test]

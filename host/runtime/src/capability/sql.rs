@@ -8,41 +8,55 @@ mod postgres;
 mod single;
 mod sqlite;
 mod statement;
+mod text;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wasmtime::component::{HasSelf, Linker};
+use wasmtime::component::HasSelf;
 
+use super::{Caller, Capability, GrantForm};
 use crate::bindings::workhost::handler::sql::{self, Rows, SqlError, Value};
-use crate::control::Control;
 use crate::error::LoadError;
-use crate::grants::StatementText;
 use crate::limits::Limits;
 use crate::sandbox::State;
 
-pub use database::{Database, DatabaseError};
+pub use database::{Database, DatabaseError, Writable};
 pub(crate) use statement::Statement;
+use text::Text;
+
+pub(crate) const CAPABILITY: Capability = Capability {
+    form: GrantForm {
+        key: "sql",
+        toml: "  [handlers.sql.NAME]            # one for each statement that it names\n  database = \"…\"                 # a name of [databases]\n  statement = \"…\"\n",
+    },
+    interfaces: &["workhost:handler/sql"],
+    inert: false,
+    is_granted: |grants| !grants.sql.is_empty(),
+    link: |linker, _| sql::add_to_linker::<State, HasSelf<SqlContext>>(linker, |state| &mut state.contexts.sql),
+};
 
 /// One statement that a handler may run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlGrant {
-    /// Where it runs.
-    pub database: Database,
-    /// Its text: one statement that reads or changes rows.
+    /// Where it runs: the database's name.
+    pub database: String,
+    /// Its text: one statement that reads or changes rows. `{id}`, `{attempt}` and `{scope}` stand for those of the item
+    /// that is running.
     pub statement: String,
 }
 
 /// Prepares each statement on its database, which checks it and tells the types of its parameters and
 /// columns where the database knows them.
 pub(crate) async fn prepare(
-    grants: BTreeMap<String, SqlGrant>,
+    grants: &BTreeMap<String, SqlGrant>,
+    databases: &BTreeMap<String, Database>,
     limits: &Limits,
 ) -> Result<BTreeMap<String, Statement>, LoadError> {
     let (mut statements, mut errors) = (BTreeMap::new(), Vec::new());
     for (name, grant) in grants {
-        match Statement::prepare(&name, grant, limits).await {
-            Ok(statement) => drop(statements.insert(name, statement)),
+        match Statement::prepare(name, grant, databases, limits).await {
+            Ok(statement) => drop(statements.insert(name.clone(), statement)),
             Err(error) => errors.push(error),
         }
     }
@@ -51,17 +65,17 @@ pub(crate) async fn prepare(
 }
 
 /// Whether each text is one statement that a handler may run, as far as can be told without its database.
-pub(crate) fn check(statements: &BTreeMap<String, StatementText>) -> Vec<LoadError> {
-    let error = |(name, StatementText { database, text }): (&String, &StatementText)| {
-        let reason = single::must_touch_rows_only(text).err()?;
+pub(crate) fn check(grants: &BTreeMap<String, SqlGrant>) -> Vec<LoadError> {
+    let error = |(name, SqlGrant { database, statement }): (&String, &SqlGrant)| {
+        let reason = single::must_touch_rows_only(statement).and_then(|()| Text::read(statement)).err()?;
         Some(LoadError::Statement { name: name.clone(), database: database.clone(), reason })
     };
-    statements.iter().filter_map(error).collect()
+    grants.iter().filter_map(error).collect()
 }
 
 /// What the attempt's calls of `sql` reach.
 pub(crate) struct SqlContext {
-    control: Arc<Control>,
+    caller: Arc<Caller>,
     statements: Arc<BTreeMap<String, Statement>>,
     limits: SqlLimits,
 }
@@ -75,14 +89,9 @@ pub(crate) struct SqlLimits {
 }
 
 impl SqlContext {
-    pub(crate) fn new(control: Arc<Control>, statements: Arc<BTreeMap<String, Statement>>, limits: &Limits) -> Self {
+    pub(crate) fn new(caller: Arc<Caller>, statements: Arc<BTreeMap<String, Statement>>, limits: &Limits) -> Self {
         let limits = SqlLimits { rows: limits.sql_rows, bytes: limits.sql_bytes, time: limits.sql_time };
-        SqlContext { control, statements, limits }
-    }
-
-    /// Grants nothing.
-    pub(crate) fn none(control: Arc<Control>, limits: &Limits) -> Self {
-        SqlContext::new(control, Arc::default(), limits)
+        SqlContext { caller, statements, limits }
     }
 
     fn statement(&self, name: &str) -> Result<&Statement, SqlError> {
@@ -94,26 +103,22 @@ impl SqlContext {
 
 impl sql::Host for SqlContext {
     async fn execute(&mut self, statement: String, params: Vec<Value>) -> wasmtime::Result<Result<u64, SqlError>> {
-        self.control.alive()?;
+        self.caller.alive()?;
         let statement = match self.statement(&statement) {
             Ok(statement) => statement,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(statement.execute(params, self.limits).await)
+        Ok(statement.execute(params, &self.caller, self.limits).await)
     }
 
     async fn query(&mut self, statement: String, params: Vec<Value>) -> wasmtime::Result<Result<Rows, SqlError>> {
-        self.control.alive()?;
+        self.caller.alive()?;
         let statement = match self.statement(&statement) {
             Ok(statement) => statement,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(statement.query(params, self.limits).await)
+        Ok(statement.query(params, &self.caller, self.limits).await)
     }
-}
-
-pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    sql::add_to_linker::<State, HasSelf<SqlContext>>(linker, |state| &mut state.sql)
 }
 
 /// The word for a value's case, for messages that must not show the value.

@@ -3,7 +3,7 @@
 use super::*;
 
 fn ended(error: impl Into<wasmtime::Error>, stderr: &str) -> Ended {
-    from_error(&error.into(), stderr, &Limits::default()).into()
+    from_error(&error.into(), stderr, &Limits::default(), &Mask::default()).into()
 }
 
 fn trapped(error: impl Into<wasmtime::Error>, stderr: &str) -> String {
@@ -51,7 +51,7 @@ fn limits_are_told_by_name() {
 #[test]
 fn a_result_is_json_within_its_limit() {
     let limits = Limits { result_bytes: 8, ..Limits::default() };
-    let run = |summary: &str| from_run(Ok(Ok(Ending::Done(Some(summary.into())))), "", &limits);
+    let run = |summary: &str| from_run(Ok(Ok(Ending::Done(Some(summary.into())))), "", &limits, &Mask::default());
     assert_eq!(run("[1,2,3]"), Ended::Done(Some("[1,2,3]".into())));
     assert_eq!(run("[1,2,3,4]"), Ended::Limit { limit: "result larger than 8 bytes".into() });
     assert!(matches!(run("{"), Ended::Trapped { message } if message.starts_with("the handler's result is not JSON")));
@@ -62,7 +62,7 @@ fn a_failure_keeps_its_words_without_control_codes_and_within_bounds() {
     let limits = Limits { error_bytes: 10, ..Limits::default() };
     let failure = Failure { message: "\u{1b}123456789".into(), permanent: true };
     assert_eq!(
-        from_run(Ok(Err(failure)), "", &limits),
+        from_run(Ok(Err(failure)), "", &limits, &Mask::default()),
         Ended::Failed { message: "\\u{1b}1234… (5 bytes more)".into(), permanent: true }
     );
 }

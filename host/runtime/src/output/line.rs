@@ -1,5 +1,6 @@
 //! A line of output, of which no more than its beginning is kept.
 
+use crate::capability::secrets::Mask;
 use crate::text;
 
 /// A line that may not have ended yet. What is too much of it costs the host nothing but counting.
@@ -33,8 +34,8 @@ impl Line {
     }
 
     /// The line for people; `None` if there is nothing to read in it.
-    pub(super) fn text(&self, most: usize) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.bytes);
+    pub(super) fn text(&self, most: usize, mask: &Mask) -> Option<String> {
+        let text = mask.apply(String::from_utf8_lossy(&self.bytes).into_owned());
         (self.cut > 0 || !text.trim().is_empty()).then(|| text::harmless_rest(&text, most, self.cut))
     }
 }
@@ -46,8 +47,11 @@ mod tests {
     #[test]
     fn fields_stand_behind_the_message_and_end_with_the_line() {
         let fields = [("user".to_owned(), "a \"b\"".to_owned()), ("text".to_owned(), "\u{1}".repeat(1 << 20))];
-        assert_eq!(Line::of_log("sent", &fields[..1], 100).text(100).unwrap(), r#"sent user="a \"b\"""#);
-        let long = Line::of_log("sent", &fields, 40).text(40).unwrap();
+        assert_eq!(
+            Line::of_log("sent", &fields[..1], 100).text(100, &Mask::default()).unwrap(),
+            r#"sent user="a \"b\"""#
+        );
+        let long = Line::of_log("sent", &fields, 40).text(40, &Mask::default()).unwrap();
         assert!(long.starts_with(r#"sent user="a \"b\"" text="\u{1}"#) && long.ends_with("bytes more)"), "{long}");
         assert!(long.len() < 70, "{long}");
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::log_of::log_of;
 
 fn output(limits: &Limits, control: &Arc<Control>) -> Arc<Output> {
-    Output::new(7, "report".into(), 2, limits, control)
+    Output::new(7, "report".into(), 2, limits, control, Mask::default())
 }
 
 /// The events of an attempt's output, one per line, without their time.

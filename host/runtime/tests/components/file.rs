@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use workhost_runtime::{Grants, Limits, LoadError, Runtime};
+use workhost_runtime::{Backends, Grants, Limits, LoadError, Runtime};
 
 use crate::guest::{Guest, refusal, runtime, words};
 
 #[tokio::test]
 async fn what_is_no_file_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let load = async |path: &Path| runtime().load(path, Grants::default()).await.err().unwrap().to_string();
+    let load = async |path: &Path| {
+        runtime().load(path, Grants::default(), &Backends::default()).await.err().unwrap().to_string()
+    };
     assert!(load(&dir.path().join("gone.wasm")).await.ends_with("gone.wasm does not exist"));
     assert!(load(dir.path()).await.ends_with("is a directory, not a file"));
     assert!(load(Path::new("/dev/null")).await.ends_with("is a device, not a file"));
@@ -24,7 +26,7 @@ async fn a_fifo_is_named_and_not_waited_for() {
     let fifo = dir.path().join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status();
     assert!(made.is_ok_and(|status| status.success()), "no mkfifo");
-    let error = runtime().load(&fifo, Grants::default()).await.err().unwrap();
+    let error = runtime().load(&fifo, Grants::default(), &Backends::default()).await.err().unwrap();
     assert!(error.to_string().ends_with("is a FIFO, not a file"), "{error}");
 }
 

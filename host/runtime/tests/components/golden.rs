@@ -4,35 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use workhost_runtime::{Control, Database, Ended, Grants, ImportClass, Job, Retention, RetentionGrant, SqlGrant};
+use workhost_runtime::{Backends, Control, Database, Ended, Grants, ImportClass, Job, RetentionGrant, SqlGrant};
 
-use crate::guest::{load_bytes, runtime};
+use crate::guest::{backends, load_bytes_with, runtime};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests/golden");
 const CONTRACT: &str = include_str!("../../../../wit/types.wit");
 
-/// Nothing is ever there to be deleted.
-struct Nothing;
-
-#[async_trait]
-impl Retention for Nothing {
-    async fn delete_finished(&self, _: u64, _: u32, _: u32) -> Result<u64, String> {
-        Ok(0)
-    }
-}
-
-/// Every capability that there is.
-async fn everything(folder: &Path) -> Grants {
+/// The capabilities that the golden components use.
+async fn everything(folder: &Path) -> (Grants, Backends) {
     let file = folder.join("app.db");
     std::fs::write(&file, "").unwrap();
     let database = Database::connect("app", &format!("sqlite://{}", file.display())).await.unwrap();
-    let grant = SqlGrant { database, statement: "select 1".into() };
-    Grants {
+    let grant = SqlGrant { database: "app".into(), statement: "select 1".into() };
+    let grants = Grants {
         sql: BTreeMap::from([("one".to_owned(), grant)]),
-        retention: Some(RetentionGrant { min_days: 1, backend: Arc::new(Nothing) }),
+        retention: Some(RetentionGrant { min_days: 1 }),
         ..Grants::default()
-    }
+    };
+    (grants, backends([database]))
 }
 
 #[tokio::test]
@@ -43,7 +33,8 @@ async fn a_component_of_each_version_of_the_contract_loads_and_runs() {
         let path = entry.unwrap().path();
         let version = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let bytes = wat::parse_file(&path).unwrap();
-        let handler = load_bytes(&runtime(), &bytes, everything(folder.path()).await).await.unwrap();
+        let (grants, backends) = everything(folder.path()).await;
+        let handler = load_bytes_with(&runtime(), &bytes, grants, &backends).await.unwrap();
         let imports = &handler.examined().imports;
         assert!(imports.iter().all(|import| import.name.ends_with(&format!("@{version}"))), "{imports:?}");
         let granted = imports.iter().filter(|import| import.class == ImportClass::Granted).count();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use workhost_runtime::{Database, Grants, ImportClass, LoadError, SqlGrant};
 
-use crate::guest::{Guest, refusal, runtime};
+use crate::guest::{Guest, backends, load_bytes_with, refusal, runtime};
 
 #[tokio::test]
 async fn refused_imports_are_all_listed_with_the_grant_that_would_help() {
@@ -12,12 +12,13 @@ async fn refused_imports_are_all_listed_with_the_grant_that_would_help() {
         (import "workhost:handler/sql@0.1.0" (instance))
         (import "workhost:handler/retention@0.1.0" (instance))
         (import "workhost:handler/queue@0.1.0" (instance))
+        (import "workhost:handler/nothing@0.1.0" (instance))
         (import "wasi:http/types@0.2.6" (instance))
         (import "wasi:io/poll@0.3.0" (instance))
         (import "own" (func))"#;
     let error = refusal(&Guest { imports, ..Guest::default() }.component()).await;
     let LoadError::ImportsRefused { imports } = &error else { panic!("{error}") };
-    assert_eq!(imports.len(), 6, "{error}");
+    assert_eq!(imports.len(), 7, "{error}");
     let hint = error.hint().unwrap();
     assert!(hint.contains("[handlers.sql.NAME]") && hint.contains("[handlers.retention]"), "{hint}");
     assert!(hint.contains("no grant for `wasi:http/types@0.2.6`"), "{hint}");
@@ -44,10 +45,12 @@ async fn a_statement_that_does_not_prepare_is_named_and_an_unused_grant_is_told(
     std::fs::write(&path, "").unwrap();
     let database = Database::connect("app", &format!("sqlite://{}", path.display())).await.unwrap();
     let grants = |statement: &str| {
-        let grant = SqlGrant { database: database.clone(), statement: statement.into() };
+        let grant = SqlGrant { database: "app".into(), statement: statement.into() };
         Grants { sql: BTreeMap::from([("count".to_owned(), grant)]), ..Grants::default() }
     };
-    let load = async |statement| Guest::default().load_with(&runtime(), grants(statement)).await;
+    let backends = backends([database]);
+    let bytes = Guest::default().component();
+    let load = async |statement| load_bytes_with(&runtime(), &bytes, grants(statement), &backends).await;
     assert_eq!(load("select 1").await.unwrap().examined().unused_grants, ["sql"]);
     let error = load("select count(*) from nowhere").await.err().unwrap().to_string();
     assert_eq!(error, "statement `count` on database `app`: no such table: nowhere");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use workhost_runtime::{Control, Ended, Grants, Handler, Job, Limits, LoadError, Runtime};
+use workhost_runtime::{Backends, Control, Database, Ended, Grants, Handler, Job, Limits, LoadError, Runtime};
 
 /// A guest of one kind, `echo`; each test says what its `run` does.
 pub struct Guest {
@@ -140,12 +140,27 @@ impl Guest {
 
 /// Writes bytes to a file and loads that.
 pub async fn load_bytes(runtime: &Runtime, bytes: &[u8], grants: Grants) -> Result<Handler, LoadError> {
+    load_bytes_with(runtime, bytes, grants, &backends([])).await
+}
+
+/// The same, with what grants reach.
+pub async fn load_bytes_with(
+    runtime: &Runtime,
+    bytes: &[u8],
+    grants: Grants,
+    backends: &Backends,
+) -> Result<Handler, LoadError> {
     let dir = tempfile::tempdir().unwrap();
     let path: PathBuf = dir.path().join("handler.wasm");
     std::fs::write(&path, bytes).unwrap();
-    runtime.load(&path, grants).await
+    runtime.load(&path, grants, backends).await
 }
 
+/// These databases by their names.
+pub fn backends(databases: impl IntoIterator<Item = Database>) -> Backends {
+    let databases = databases.into_iter().map(|database| (database.name().to_owned(), database)).collect();
+    Backends { databases, ..Backends::default() }
+}
 /// A runtime for tests: small, and impatient with `describe`.
 pub fn runtime() -> Runtime {
     let describe_time = std::time::Duration::from_millis(500);

@@ -22,6 +22,8 @@ const BUSY: Duration = Duration::from_secs(5);
 pub struct Database {
     name: Arc<str>,
     pub(super) pool: Pool,
+    /// Whether its own URL says that nothing can be written.
+    read_only: bool,
 }
 
 /// The two kinds of database that there are.
@@ -29,6 +31,15 @@ pub struct Database {
 pub(super) enum Pool {
     Postgres(PgPool),
     Sqlite(SqlitePool),
+}
+
+/// Tables that a connection could change, and the statement or setting that takes that right away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writable {
+    /// Their names.
+    pub tables: Vec<String>,
+    /// The mend, for people.
+    pub mend: String,
 }
 
 /// Why a database cannot be used. Texts are free of its URL.
@@ -67,7 +78,19 @@ impl Database {
             Some("sqlite") => Pool::Sqlite(sqlite(name, url)?),
             _ => return Err(DatabaseError::Scheme { name: name.into() }),
         };
-        Ok(Database { name: name.into(), pool })
+        let read_only = matches!(pool, Pool::Sqlite(_)) && (url.contains("mode=ro") || url.contains("immutable=true"));
+        Ok(Database { name: name.into(), pool, read_only })
+    }
+
+    /// Which tables a statement on this database could change: in PostgreSQL those of this schema, in SQLite those of these
+    /// names, where all are there. `None` if there are none, or if the database cannot be asked: that shows when statements
+    /// are prepared.
+    pub async fn writable(&self, schema: &str, tables: &[&str]) -> Option<Writable> {
+        match &self.pool {
+            _ if self.read_only => None,
+            Pool::Postgres(pool) => super::postgres::writable(pool, schema).await,
+            Pool::Sqlite(pool) => super::sqlite::writable(pool, tables).await,
+        }
     }
 
     /// Its name in the configuration.

@@ -2,6 +2,7 @@
 //! goes over the wire as its type wants it.
 
 mod value;
+mod writable;
 
 use std::sync::Arc;
 
@@ -10,21 +11,26 @@ use sqlx::postgres::{PgArguments, PgPool, PgRow, Postgres};
 use sqlx::{AssertSqlSafe, Column, Either, Executor, SqlSafeStr, Statement as _, TypeInfo};
 
 use self::value::{Kind, bind, decode};
+pub(super) use self::writable::writable;
 use super::lease::Lease;
 use super::statement::{Failure, Refusal, must_count};
+use super::text::{Own, Text};
 use super::{Collector, SqlLimits};
 use crate::bindings::workhost::handler::sql::{Rows, SqlError, Value};
+use crate::capability::Caller;
 
 /// A prepared statement: its text, and the types that the server told.
 pub(super) struct Plan {
     pool: PgPool,
     text: Arc<str>,
+    /// The handler's, then those of the item.
     parameters: Vec<Kind>,
+    own: Vec<Own>,
     columns: Vec<(String, Kind)>,
 }
 
 impl Plan {
-    pub(super) async fn prepare(pool: PgPool, text: Arc<str>) -> Result<Self, Refusal> {
+    pub(super) async fn prepare(pool: PgPool, Text { sql: text, own }: Text) -> Result<Self, Refusal> {
         let mut lease = Lease::acquire(&pool).await?;
         let prepared = lease.prepare(AssertSqlSafe(text.clone()).into_sql_str()).await;
         let prepared = lease.settle(prepared)?;
@@ -42,6 +48,13 @@ impl Plan {
             })?;
             parameters.push(kind);
         }
+        let items = &parameters[parameters.len().saturating_sub(own.len())..];
+        for (value, kind) in own.iter().zip(items) {
+            bind(&mut PgArguments::default(), *kind, value.sample()).map_err(|reason| {
+                let name = value.name();
+                Refusal::Text(format!("`{name}`: {reason}; say its type, as in `{name}::bigint` or `{{scope}}::text`"))
+            })?;
+        }
         let mut columns = Vec::new();
         for column in prepared.columns() {
             let kind = Kind::of(column.type_info()).ok_or_else(|| {
@@ -52,18 +65,18 @@ impl Plan {
             })?;
             columns.push((column.name().to_owned(), kind));
         }
-        Ok(Plan { pool, text, parameters, columns })
+        Ok(Plan { pool, text, parameters, own, columns })
     }
 
-    pub(super) async fn execute(&self, params: Vec<Value>) -> Result<u64, Failure> {
-        let arguments = self.bind(params)?;
+    pub(super) async fn execute(&self, params: Vec<Value>, caller: &Caller) -> Result<u64, Failure> {
+        let arguments = self.bind(params, caller)?;
         let mut lease = self.start().await?;
         let done = sqlx::query_with(AssertSqlSafe(self.text.clone()), arguments).execute(&mut *lease).await;
         Ok(lease.settle(done)?.rows_affected())
     }
 
-    pub(super) async fn query(&self, params: Vec<Value>, limits: SqlLimits) -> Result<Rows, Failure> {
-        let arguments = self.bind(params)?;
+    pub(super) async fn query(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<Rows, Failure> {
+        let arguments = self.bind(params, caller)?;
         let mut lease = self.start().await?;
         let mut collector = Collector::new(limits);
         let ended = {
@@ -88,10 +101,11 @@ impl Plan {
         Ok(lease)
     }
 
-    fn bind(&self, params: Vec<Value>) -> Result<PgArguments, SqlError> {
-        must_count(self.parameters.len(), params.len())?;
+    fn bind(&self, params: Vec<Value>, caller: &Caller) -> Result<PgArguments, SqlError> {
+        must_count(self.parameters.len().saturating_sub(self.own.len()), params.len())?;
         let mut arguments = PgArguments::default();
-        for (index, (value, kind)) in params.into_iter().zip(&self.parameters).enumerate() {
+        let own = self.own.iter().map(|own| own.value(caller));
+        for (index, (value, kind)) in params.into_iter().chain(own).zip(&self.parameters).enumerate() {
             let number = index + 1;
             bind(&mut arguments, *kind, value)
                 .map_err(|reason| SqlError::Invalid(format!("parameter {number}: {reason}")))?;

@@ -12,10 +12,13 @@ use sqlx::sqlite::{Sqlite, SqliteArguments, SqlitePool};
 use sqlx::{AssertSqlSafe, Column, Either, Executor, SqlSafeStr, Statement as _};
 
 use self::value::{bind, decode};
+use super::database::Writable;
 use super::lease::Lease;
 use super::statement::{Failure, Refusal, must_count};
+use super::text::{Own, Text};
 use super::{Collector, SqlLimits, single};
 use crate::bindings::workhost::handler::sql::{Rows, SqlError, Value};
+use crate::capability::Caller;
 
 /// How many steps of SQLite's machine pass between two looks at the clock: some 50 µs.
 const STEPS: i32 = 2000;
@@ -24,12 +27,14 @@ const STEPS: i32 = 2000;
 pub(super) struct Plan {
     pool: SqlitePool,
     text: Arc<str>,
+    /// The handler's.
     parameters: usize,
+    own: Vec<Own>,
     columns: Vec<String>,
 }
 
 impl Plan {
-    pub(super) async fn prepare(pool: SqlitePool, text: Arc<str>) -> Result<Self, Refusal> {
+    pub(super) async fn prepare(pool: SqlitePool, Text { sql: text, own }: Text) -> Result<Self, Refusal> {
         single::must_be_one(&text).map_err(Refusal::Text)?;
         let mut lease = Lease::acquire(&pool).await?;
         let prepared = lease.prepare(AssertSqlSafe(text.clone()).into_sql_str()).await;
@@ -38,21 +43,22 @@ impl Plan {
             Some(Either::Left(types)) => types.len(),
             Some(Either::Right(count)) => count,
             None => 0,
-        };
+        }
+        .saturating_sub(own.len());
         let columns = prepared.columns().iter().map(|column| column.name().to_owned()).collect();
-        Ok(Plan { pool, text, parameters, columns })
+        Ok(Plan { pool, text, parameters, own, columns })
     }
 
-    pub(super) async fn execute(&self, params: Vec<Value>, limits: SqlLimits) -> Result<u64, Failure> {
-        let arguments = self.bind(params)?;
+    pub(super) async fn execute(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<u64, Failure> {
+        let arguments = self.bind(params, caller)?;
         let (mut lease, brake) = self.start(limits).await?;
         let done = sqlx::query_with(AssertSqlSafe(self.text.clone()), arguments).execute(&mut *lease).await;
         brake.release();
         Ok(lease.settle(done)?.rows_affected())
     }
 
-    pub(super) async fn query(&self, params: Vec<Value>, limits: SqlLimits) -> Result<Rows, Failure> {
-        let arguments = self.bind(params)?;
+    pub(super) async fn query(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<Rows, Failure> {
+        let arguments = self.bind(params, caller)?;
         let (mut lease, brake) = self.start(limits).await?;
         let mut collector = Collector::new(limits);
         let ended = {
@@ -84,15 +90,28 @@ impl Plan {
         Ok((lease, brake))
     }
 
-    fn bind(&self, params: Vec<Value>) -> Result<SqliteArguments, SqlError> {
+    fn bind(&self, params: Vec<Value>, caller: &Caller) -> Result<SqliteArguments, SqlError> {
         must_count(self.parameters, params.len())?;
         let mut arguments = SqliteArguments::default();
-        for (index, value) in params.into_iter().enumerate() {
+        let own = self.own.iter().map(|own| own.value(caller));
+        for (index, value) in params.into_iter().chain(own).enumerate() {
             let number = index + 1;
             bind(&mut arguments, value).map_err(|reason| SqlError::Invalid(format!("parameter {number}: {reason}")))?;
         }
         Ok(arguments)
     }
+}
+
+/// The tables of these names in the file, if any.
+pub(super) async fn writable(pool: &SqlitePool, tables: &[&str]) -> Option<Writable> {
+    let there: Vec<String> = sqlx::query_scalar("select name from sqlite_master where type = 'table' order by name")
+        .fetch_all(pool)
+        .await
+        .ok()?;
+    // All of them: others may have a table of one of these names.
+    let all = tables.iter().all(|table| there.iter().any(|name| name == table));
+    let mend = "give the application a file of its own, or open this one with `?mode=ro`".to_owned();
+    all.then(|| Writable { tables: tables.iter().map(ToString::to_string).collect(), mend })
 }
 
 /// Interrupts the statement if it still runs when this is dropped: its attempt has gone.

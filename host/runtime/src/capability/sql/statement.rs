@@ -1,11 +1,13 @@
 //! A granted statement that its database has prepared.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::database::{Database, Pool};
+use super::text::Text;
 use super::{SqlGrant, SqlLimits, failure, postgres, single, sqlite};
 use crate::bindings::workhost::handler::sql::{Rows, SqlError, Value};
+use crate::capability::Caller;
 use crate::error::LoadError;
 use crate::limits::Limits;
 
@@ -38,25 +40,29 @@ impl From<sqlx::Error> for Refusal {
 
 impl Statement {
     /// Checks and prepares a granted statement.
-    pub(super) async fn prepare(name: &str, grant: SqlGrant, limits: &Limits) -> Result<Self, LoadError> {
-        let SqlGrant { database, statement } = grant;
-        let refused =
-            |reason: String| LoadError::Statement { name: name.into(), database: database.name().into(), reason };
+    pub(super) async fn prepare(
+        name: &str,
+        SqlGrant { database, statement }: &SqlGrant,
+        databases: &BTreeMap<String, Database>,
+        limits: &Limits,
+    ) -> Result<Self, LoadError> {
+        let refused = |reason: String| LoadError::Statement { name: name.into(), database: database.clone(), reason };
+        let database = databases.get(database).ok_or_else(|| refused("no such database is configured".into()))?;
         let unavailable = |reason: String| LoadError::DatabaseUnavailable {
             name: name.into(),
             database: database.name().into(),
             reason,
         };
-        single::must_touch_rows_only(&statement).map_err(refused)?;
+        single::must_touch_rows_only(statement).map_err(refused)?;
+        let text = Text::read(statement).map_err(refused)?;
         let preparing = async {
-            let text: Arc<str> = statement.into();
             match &database.pool {
                 Pool::Postgres(pool) => postgres::Plan::prepare(pool.clone(), text).await.map(Plan::Postgres),
                 Pool::Sqlite(pool) => sqlite::Plan::prepare(pool.clone(), text).await.map(Plan::Sqlite),
             }
         };
         match tokio::time::timeout(limits.sql_time, preparing).await {
-            Ok(Ok(plan)) => Ok(Statement { name: name.into(), database, plan }),
+            Ok(Ok(plan)) => Ok(Statement { name: name.into(), database: database.clone(), plan }),
             Ok(Err(Refusal::Text(reason))) => Err(refused(reason)),
             Ok(Err(Refusal::Database(error))) => Err(match failure::for_guest(database.name(), name, &error) {
                 SqlError::Unavailable(_) => unavailable(error.to_string()),
@@ -70,22 +76,27 @@ impl Statement {
     }
 
     /// Runs it and answers how many rows it changed.
-    pub(super) async fn execute(&self, params: Vec<Value>, limits: SqlLimits) -> Result<u64, SqlError> {
+    pub(super) async fn execute(
+        &self,
+        params: Vec<Value>,
+        caller: &Caller,
+        limits: SqlLimits,
+    ) -> Result<u64, SqlError> {
         self.within(limits, async {
             match &self.plan {
-                Plan::Postgres(plan) => plan.execute(params).await,
-                Plan::Sqlite(plan) => plan.execute(params, limits).await,
+                Plan::Postgres(plan) => plan.execute(params, caller).await,
+                Plan::Sqlite(plan) => plan.execute(params, caller, limits).await,
             }
         })
         .await
     }
 
     /// Runs it and answers its rows.
-    pub(super) async fn query(&self, params: Vec<Value>, limits: SqlLimits) -> Result<Rows, SqlError> {
+    pub(super) async fn query(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<Rows, SqlError> {
         self.within(limits, async {
             match &self.plan {
-                Plan::Postgres(plan) => plan.query(params, limits).await,
-                Plan::Sqlite(plan) => plan.query(params, limits).await,
+                Plan::Postgres(plan) => plan.query(params, caller, limits).await,
+                Plan::Sqlite(plan) => plan.query(params, caller, limits).await,
             }
         })
         .await

@@ -5,6 +5,14 @@ mod sqlite;
 
 use super::sql::Host;
 use super::*;
+use crate::control::Control;
+use crate::job::Job;
+
+/// Attempt 2 of item 7, in the scope `a'b`.
+pub(super) fn caller(control: &Arc<Control>) -> Arc<Caller> {
+    let (kind, scope) = ("k".into(), Some("a'b".into()));
+    Caller::new(control, &Job { id: 7, kind, scope, attempt: 2, payload: "{}".into(), resume_from: None })
+}
 
 pub(super) async fn rows(sql: &mut SqlContext, name: &str, params: Vec<Value>) -> Vec<Vec<Value>> {
     sql.query(name.into(), params).await.unwrap().unwrap().rows

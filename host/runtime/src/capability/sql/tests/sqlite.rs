@@ -8,7 +8,8 @@ use tempfile::TempDir;
 
 use super::super::sql::Host;
 use super::super::*;
-use super::{error, rows, same};
+use super::{caller, error, rows, same};
+use crate::control::Control;
 
 /// An application database, and a handler's grants on it.
 struct App {
@@ -34,10 +35,11 @@ impl App {
     async fn grant(&self, statements: &[(&str, &str)]) -> SqlContext {
         let database = Database::connect("app", &self.url()).await.unwrap();
         let grants = statements.iter().map(|(name, statement)| {
-            ((*name).to_owned(), SqlGrant { database: database.clone(), statement: (*statement).to_owned() })
+            ((*name).to_owned(), SqlGrant { database: "app".into(), statement: (*statement).to_owned() })
         });
-        let statements = prepare(grants.collect(), &self.limits).await.unwrap();
-        SqlContext::new(self.control.clone(), Arc::new(statements), &self.limits)
+        let databases = BTreeMap::from([("app".to_owned(), database)]);
+        let statements = prepare(&grants.collect(), &databases, &self.limits).await.unwrap();
+        SqlContext::new(caller(&self.control), Arc::new(statements), &self.limits)
     }
 }
 
@@ -89,7 +91,7 @@ async fn only_granted_names_run() {
     let mut sql = app.grant(&[("one", "select 1")]).await;
     assert!(matches!(error(&mut sql, "select 1", vec![]).await, SqlError::NotGranted(_)));
     assert!(matches!(
-        error(&mut SqlContext::none(Arc::default(), &app.limits), "one", vec![]).await,
+        error(&mut SqlContext::new(caller(&Arc::default()), Arc::default(), &app.limits), "one", vec![]).await,
         SqlError::NotGranted(_)
     ));
 }
@@ -160,6 +162,18 @@ async fn an_ended_attempt_runs_no_statement() {
     assert!(sql.execute("put".into(), vec![]).await.is_err());
     assert!(sql.query("put".into(), vec![]).await.is_err());
     let mut other = app.grant(&[("count", "select count(*) from t")]).await;
-    other.control = Arc::default();
+    other.caller = caller(&Arc::default());
     assert!(same(&rows(&mut other, "count", vec![]).await[0][0], &Value::Integer(0)));
+}
+
+#[tokio::test]
+async fn the_items_own_values_are_bound_behind_the_handlers() {
+    let app = App::new("create table t (a, b, c, d)").await;
+    let put = "insert into t values ({attempt}, $1, {id}, {scope}) returning *";
+    let mut sql = app.grant(&[("put", put)]).await;
+    let out = rows(&mut sql, "put", vec![Value::Text("x".into())]).await;
+    let wanted = [Value::Integer(2), Value::Text("x".into()), Value::Integer(7), Value::Text("a'b".into())];
+    assert!(out[0].iter().zip(&wanted).all(|(out, wanted)| same(out, wanted)), "{out:?}");
+    let error = error(&mut sql, "put", vec![Value::Null, Value::Integer(9)]).await;
+    assert!(matches!(&error, SqlError::Invalid(words) if words.contains("takes 1 parameters, 2")), "{error:?}");
 }

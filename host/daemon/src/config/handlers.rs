@@ -1,0 +1,94 @@
+//! `[[handlers]]`: the components and what each is granted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::Bytes;
+
+/// `[[handlers]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandlerSettings {
+    /// The component's file. A relative one is relative to the configuration file.
+    pub component: PathBuf,
+    /// The memory that one attempt may use.
+    pub memory: Option<Bytes>,
+    /// Grants of named statements.
+    #[serde(default)]
+    pub sql: BTreeMap<String, SqlSettings>,
+    /// The grant to enqueue items.
+    pub queue: Option<QueueSettings>,
+    /// The grant to delete finished items.
+    pub retention: Option<RetentionSettings>,
+    /// Grants of folders.
+    #[serde(default)]
+    pub dirs: Vec<DirSettings>,
+    /// Its settings: JSON values by key.
+    #[serde(default)]
+    pub config: BTreeMap<String, serde_json::Value>,
+    /// Where each of its secrets comes from.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, SecretSettings>,
+}
+
+/// `[handlers.sql.NAME]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SqlSettings {
+    /// A name of `[databases]`.
+    pub database: String,
+    /// Exactly one statement; its parameters are `$1`, `$2`, … `{id}`, `{attempt}` and `{scope}` are those of the item.
+    pub statement: String,
+}
+
+/// `[handlers.queue]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueSettings {
+    /// The kinds that it may enqueue.
+    pub kinds: BTreeSet<String>,
+}
+
+/// An entry of `[handlers.secrets]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecretSettings {
+    /// The environment variable that holds it.
+    Env(String),
+    /// The file that holds it. A relative one is relative to the configuration file.
+    File(PathBuf),
+}
+
+/// `[handlers.retention]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RetentionSettings {
+    /// Items that finished less than this many days ago stay, whatever the handler asks.
+    pub min_days: u32,
+}
+
+/// `[[handlers.dirs]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirSettings {
+    /// The folder's name inside the sandbox.
+    pub guest: String,
+    /// The folder on the host. A segment `{scope}` stands for the item's scope.
+    pub path: String,
+    /// What the handler may do there.
+    #[serde(default)]
+    pub mode: DirMode,
+}
+
+/// What a handler may do in a granted folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DirMode {
+    /// Look and read.
+    #[default]
+    ReadOnly,
+    /// Also change and delete.
+    ReadWrite,
+}

@@ -1,0 +1,6 @@
+//! What granted capabilities do, and what they refuse, through the real host.
+
+mod children;
+mod secret;
+mod statement;
+mod zombies;
