@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use crate::harness::*;
 
@@ -117,34 +117,6 @@ async fn a_folder_that_cannot_be_written_is_read_all_the_same() {
     let said = said(&read_only.run(&w, &validate, "true"));
     assert_eq!(said.matches("compiled code cannot be written to").count(), 1, "{said}");
     assert_eq!(entries(&w).len(), 1);
-}
-
-/// Runs the program with something mounted that nobody else sees. Permissions would not do: they do not bind root.
-struct Mounted {
-    unshare: &'static [&'static str],
-    mount: String,
-}
-
-impl Mounted {
-    /// `None` where the machine allows no mounts, as in some containers.
-    #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-    fn new(mount: &str) -> Option<Mounted> {
-        let ways: [&[&str]; 2] = [&["unshare", "--mount"], &["unshare", "--map-root-user", "--mount"]];
-        for unshare in ways {
-            let tried = Command::new(unshare[0]).args(&unshare[1..]).args(["sh", "-c", mount]).output();
-            if tried.is_ok_and(|output| output.status.success()) {
-                return Some(Mounted { unshare, mount: mount.to_owned() });
-            }
-        }
-        eprintln!("left out: this machine allows no mounts");
-        None
-    }
-
-    /// Runs the program to its end, and then a shell command in the same place.
-    fn run(&self, w: &Workshop, arguments: &[&str], after: &str) -> Output {
-        let shell = format!("{} && \"$0\" \"$@\" && {after}", self.mount);
-        w.run_under(&[self.unshare, &["sh", "-c", &shell]].concat(), arguments)
-    }
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 mod daemon;
 mod database;
 mod footprint;
+mod mounted;
+pub(crate) mod text;
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -15,6 +17,7 @@ use workhost_queue::{ConnectOptions, ItemId, Queue, Status, WorkItem, connect};
 
 pub(crate) use daemon::Daemon;
 pub(crate) use database::{AppDatabase, Store};
+pub(crate) use mounted::Mounted;
 
 /// How long anything may take before a test gives up on it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

@@ -3,7 +3,6 @@
 mod cases;
 mod crowds;
 mod refused;
-mod text;
 
 use workhost_queue::{ItemId, Json, NewItem};
 

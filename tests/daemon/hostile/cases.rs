@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use workhost_queue::{Status, WorkItem};
 
-use super::text;
 use crate::harness::*;
 
 /// One hostile guest, by the name of its kind, and what becomes of its item.

@@ -1,6 +1,5 @@
 //! Guests that do not even get in.
 
-use super::text;
 use crate::harness::*;
 
 /// What validation says of each guest in text format that asks for too much from its start on. Some of it the engine

@@ -1,6 +1,7 @@
 ;; What the guests in this folder have in common. A guest is a file of component fields that ends in a core
 ;; instance `$case`, which exports `run`, and its own `realloc` and `post-return` where these are the case. The
-;; words in capitals stand for the guest and its kind's name; the tests put them in.
+;; words in capitals stand for the guest, for the name and schema of its kind, and for more imports; the tests put
+;; them in.
 ;;
 ;; The core instance `$frame` has what a guest may import: the memory, `done` and `failed` (they build an answer
 ;; out of a text), and host functions as the canonical ABI lowers them.
@@ -18,6 +19,8 @@
     (alias outer 1 $descriptor (type $folder))
     (export "get-directories" (func (result (list (tuple (own $folder) string)))))))
 
+  IMPORTS
+
   ;; From 64 KiB on, what the host sends in; below that, what guests and this frame send out.
   (core module $memory'
     (memory (export "memory") 2)
@@ -32,12 +35,12 @@
 
   (core module $answers'
     (import "memory" "memory" (memory 0))
-    (data (i32.const 1024) "KIND{}")
+    (data (i32.const 1024) "KINDSCHEMA")
     (func (export "describe") (result i32)
       (i32.store (i32.const 512) (i32.const 1024)) (i32.store (i32.const 516) (i32.const LENGTH))
       (i32.store (i32.const 520) (i32.const 1024)) (i32.store (i32.const 524) (i32.const LENGTH))
       (i32.store (i32.const 528) (i32.add (i32.const 1024) (i32.const LENGTH)))
-      (i32.store (i32.const 532) (i32.const 2))
+      (i32.store (i32.const 532) (i32.const BYTES))
       (i32.store (i32.const 504) (i32.const 512)) (i32.store (i32.const 508) (i32.const 1))
       (i32.const 504))
     (func (export "done") (param $at i32) (param $length i32) (result i32)
