@@ -5,6 +5,7 @@ mod handlers;
 mod load;
 mod place;
 pub(crate) mod schedule;
+pub(crate) mod text;
 mod values;
 
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Config, Source, owner, schedule};
+use super::{Config, Source, owner, schedule, text};
 use crate::finding::{Finding, Findings, Severity};
 
 /// The largest configuration file that is read, in bytes: far beyond any real one, so that a wrong
@@ -27,50 +27,16 @@ const MAX_SLOTS: u32 = 1000;
 /// # Errors
 /// All findings, at once where the file can be read as TOML with the right keys.
 pub fn load(file: &Path) -> Result<Config, Findings> {
-    let mut source = Source { file: file.to_owned(), text: String::new() };
-    source.text = read(file).map_err(|(problem, mend)| {
-        Findings(vec![source.finding("config-unreadable", &[], problem, Some(mend)).with(Severity::Unchecked)])
+    let mend = "name the configuration file with --config FILE; examples/ has some to start from";
+    let source = text::read(file, MAX_BYTES).map_err(|problem| {
+        let finding = Source::new(file, String::new()).finding("config-unreadable", &[], problem, Some(mend.into()));
+        Findings(vec![finding.with(Severity::Unchecked)])
     })?;
-    let mut config = parse(&source).map_err(|finding| Findings(vec![*finding]))?;
+    let mut config: Config = text::parse(&source, "config-malformed").map_err(|finding| Findings(vec![*finding]))?;
     config.source = source;
     let mut findings = check(&config);
     findings.extend(schedule::read(&mut config));
     if findings.is_empty() { Ok(config) } else { Err(Findings(findings)) }
-}
-
-fn read(file: &Path) -> Result<String, (String, String)> {
-    let mend = "name the configuration file with --config FILE; examples/ has some to start from".to_owned();
-    let meta = std::fs::metadata(file).map_err(|error| (format!("cannot be read: {error}"), mend.clone()))?;
-    if !meta.is_file() {
-        return Err(("is not a regular file".into(), mend));
-    }
-    if meta.len() > MAX_BYTES {
-        return Err((format!("has {} bytes; a configuration has at most {MAX_BYTES}", meta.len()), mend));
-    }
-    let bytes = std::fs::read(file).map_err(|error| (format!("cannot be read: {error}"), mend.clone()))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        (format!("is not UTF-8 text (first wrong byte at offset {at})"), "save it as UTF-8".into())
-    })
-}
-
-fn parse(source: &Source) -> Result<Config, Box<Finding>> {
-    let malformed = |error: &toml::de::Error, key: Option<String>| {
-        Box::new(Finding {
-            severity: Severity::Error,
-            code: "config-malformed",
-            file: source.file.clone(),
-            line: error.span().map(|span| source.line_at(span.start)),
-            key,
-            problem: error.message().trim().replace('\n', ", "),
-            mend: None,
-        })
-    };
-    let document = toml::Deserializer::parse(&source.text).map_err(|error| malformed(&error, None))?;
-    serde_path_to_error::deserialize(document).map_err(|error| {
-        let key = error.path().to_string();
-        malformed(error.inner(), (key != ".").then_some(key))
-    })
 }
 
 fn check(config: &Config) -> Vec<Finding> {

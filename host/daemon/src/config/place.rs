@@ -28,6 +28,11 @@ pub fn key(name: &str) -> String {
 }
 
 impl Source {
+    /// The text of a file.
+    pub(crate) fn new(file: &Path, text: String) -> Source {
+        Source { file: file.to_owned(), text }
+    }
+
     /// A finding about the value under these keys; array elements are keys such as `0`. The deepest
     /// key that exists gives the line.
     pub fn finding(&self, code: &'static str, keys: &[&str], problem: String, mend: Option<String>) -> Finding {
@@ -38,6 +43,10 @@ impl Source {
         let mend = mend.map(|mend| harmless_line(&mend, TEXT_BYTES));
         let key = key.map(|key| harmless_line(&key, TEXT_BYTES));
         Finding { severity: Severity::Error, code, file: self.file.clone(), line, key, problem, mend }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// The path that a relative path of the configuration means.
