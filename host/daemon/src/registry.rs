@@ -7,12 +7,12 @@ mod schema;
 mod stranded;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::join_all;
 use workhost_queue::{Json, Periodic, Queue};
-use workhost_runtime::{Backends, Handler, KindDescription, LoadError, Runtime};
+use workhost_runtime::{Backends, ComponentFile, Handler, KindDescription, LoadError, Runtime};
 
 use crate::config::{Config, HandlerSettings, KindSettings, ScopeRule};
 use crate::finding::{Finding, Findings, Severity};
@@ -66,7 +66,8 @@ impl Registry {
         let complete =
             |settings: &HandlerSettings| settings.sql.values().all(|grant| databases.contains_key(&grant.database));
         let load = async |component: PathBuf, settings: &HandlerSettings| {
-            let handler = runtime.load(&component, grants::grants(settings, config), &backends).await;
+            let grants = grants::grants(settings, config);
+            let handler = runtime.load(file(&component, settings), grants, &backends).await;
             loaded();
             handler
         };
@@ -153,7 +154,7 @@ async fn examine(
     loaded: &(dyn Fn() + Sync),
 ) -> (Vec<Described>, Vec<Finding>) {
     let examine = async |component: PathBuf, settings: &HandlerSettings| {
-        let examined = runtime.examine(&component, &grants::grants(settings, config)).await;
+        let examined = runtime.examine(file(&component, settings), &grants::grants(settings, config)).await;
         loaded();
         examined
     };
@@ -184,10 +185,16 @@ async fn each<T>(
     (done, findings)
 }
 
+/// The component's file, as far as it is the one that was pinned.
+fn file<'f>(component: &'f Path, settings: &HandlerSettings) -> ComponentFile<'f> {
+    ComponentFile { path: component, digest: settings.digest }
+}
+
 fn load_finding(config: &Config, index: usize, error: &LoadError) -> Finding {
     let index = index.to_string();
     let keys: &[&str] = match error {
         LoadError::Statement { name, .. } | LoadError::DatabaseUnavailable { name, .. } => &["sql", name],
+        LoadError::OtherDigest { .. } => &["digest"],
         LoadError::Secret { name, .. } => &["secrets", name],
         LoadError::Folder { .. } => &["dirs"],
         LoadError::Memory { .. } => &["memory"],

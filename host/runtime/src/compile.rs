@@ -8,6 +8,7 @@ use wasmtime::component::Component;
 
 use crate::cache::Key;
 use crate::component::{Source, contract};
+use crate::digest::ComponentFile;
 use crate::error::LoadError;
 use crate::runtime::Shared;
 
@@ -27,10 +28,13 @@ pub(crate) struct Compiled {
 
 /// Reads a component and compiles it, or takes its code from the cache. Waits its turn where as many are being
 /// compiled as there are cores.
-pub(crate) async fn compile(shared: &Arc<Shared>, path: &Path) -> Result<Compiled, LoadError> {
+/// What is not what was pinned is neither compiled nor looked for.
+pub(crate) async fn compile(shared: &Arc<Shared>, file: ComponentFile<'_>) -> Result<Compiled, LoadError> {
+    let ComponentFile { path, digest: pinned } = file;
     let _turn = shared.compiling.acquire().await.expect("the semaphore is never closed");
     let limit = shared.limits.component_bytes;
-    let source = blocking(shared, path, move |_, path| Source::read(path, limit)).await?;
+    let source =
+        blocking(shared, path, move |_, path| Source::read(ComponentFile { path, digest: pinned }, limit)).await?;
     let (digest, bytes) = (source.digest(), source.size());
     let source = Arc::new(source);
     let found = blocking(shared, path, {

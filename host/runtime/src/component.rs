@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::digest::{ComponentFile, Digest};
 use crate::error::LoadError;
 use crate::file;
 use crate::imports::{CONTRACT, InterfaceName, OFFERED};
@@ -18,11 +19,17 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads a file of at most `limit` bytes. Blocks.
-    pub(crate) fn read(path: &Path, limit: u64) -> Result<Source, LoadError> {
-        let bytes = file::read(path, limit)?;
+    /// Reads a file of at most `limit` bytes, which must be what was pinned. Blocks.
+    pub(crate) fn read(file: ComponentFile<'_>, limit: u64) -> Result<Source, LoadError> {
+        let path = file.path.to_owned();
+        let bytes = file::read(&path, limit)?;
         let sha256 = Sha256::digest(&bytes).into();
-        Ok(Source { path: path.to_owned(), bytes, sha256 })
+        match file.digest {
+            Some(pinned) if pinned != Digest(sha256) => {
+                Err(LoadError::OtherDigest { path, pinned, found: Digest(sha256) })
+            }
+            _ => Ok(Source { path, bytes, sha256 }),
+        }
     }
 
     /// Compiles it. Blocks, for seconds if it is large.
@@ -37,7 +44,7 @@ impl Source {
 
     /// `sha256:` and 64 hexadecimal digits.
     pub(crate) fn digest(&self) -> String {
-        format!("sha256:{}", hex::encode(self.sha256))
+        Digest(self.sha256).to_string()
     }
 }
 

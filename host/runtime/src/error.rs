@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::capability::GrantForm;
+use crate::digest::Digest;
 
 /// The machine does not let the runtime start.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +87,16 @@ pub enum LoadError {
         path: PathBuf,
         /// What the compiler said.
         reason: String,
+    },
+    /// It is another build than the one that was pinned.
+    #[error("{} has the digest {found}, and {pinned} is pinned", path.display())]
+    OtherDigest {
+        /// The file.
+        path: PathBuf,
+        /// What it must be.
+        pinned: Digest,
+        /// What it is.
+        found: Digest,
     },
     /// It uses a part of WebAssembly that this host does not offer.
     #[error("{} uses {feature}, which this host does not offer", path.display())]
@@ -235,6 +246,7 @@ impl LoadError {
             LoadError::NotAComponent { .. } => "not-a-component",
             LoadError::Truncated { .. } => "component-truncated",
             LoadError::Invalid { .. } => "component-invalid",
+            LoadError::OtherDigest { .. } => "digest-mismatch",
             LoadError::Feature { .. } => "component-feature",
             LoadError::TooDemanding { .. } => "component-too-demanding",
             LoadError::NotAHandler { .. } => "not-a-handler",
@@ -258,6 +270,7 @@ impl LoadError {
             LoadError::Missing { .. } => "build the component, or correct the path; a relative one starts at the configuration's folder".into(),
             LoadError::NotAComponent { mend, .. } => (*mend).into(),
             LoadError::Empty { .. } | LoadError::Truncated { .. } | LoadError::Invalid { .. } => "the file may have been cut off while it was written or copied: build it again".into(),
+            LoadError::OtherDigest { found, .. } => format!("put the pinned build back; or look at what this one is, and pin it: digest = \"{found}\""),
             LoadError::Feature { .. } => "build it for wasm32-wasip2 (WASI 0.2), without newer proposals".into(),
             LoadError::TooDemanding { .. } => "link it into fewer or smaller parts".into(),
             LoadError::NotAHandler { .. } => "build it against the world `workhost:handler/base`, or one that includes it; in Rust, end the crate with `export_handlers!(…)`".into(),

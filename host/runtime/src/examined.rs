@@ -9,6 +9,8 @@ use crate::imports::Import;
 pub struct Examined {
     /// `sha256:` and the digest of the very bytes that were compiled.
     pub digest: String,
+    /// The version of the contract that it was built against, `0.1.0`.
+    pub contract: String,
     /// The kinds that it runs, each once, by name.
     pub kinds: Vec<KindDescription>,
     /// What it imports, in the component's order.

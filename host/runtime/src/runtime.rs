@@ -13,6 +13,7 @@ use crate::capability::secrets::Secrets;
 use crate::capability::{dirs, queue, retention, sql};
 use crate::compile;
 use crate::describe;
+use crate::digest::ComponentFile;
 use crate::engine;
 use crate::error::{LoadError, RuntimeError};
 use crate::examined::{Examined, Inspection};
@@ -61,9 +62,14 @@ impl Runtime {
     ///
     /// Compiles on a blocking thread, as many components at a time as there are cores; a large one takes seconds, and
     /// is told of in the log. Runs no guest code but `describe`.
-    pub async fn load(&self, component: &Path, grants: Grants, backends: &Backends) -> Result<Handler, LoadError> {
+    pub async fn load<'f>(
+        &self,
+        file: impl Into<ComponentFile<'f>>,
+        grants: Grants,
+        backends: &Backends,
+    ) -> Result<Handler, LoadError> {
         let limits = &self.0.limits;
-        let (examined, pre) = self.examined(component, &grants).await?;
+        let (examined, pre) = self.examined(file.into(), &grants).await?;
         let mut errors = Vec::new();
         let sql = sql::prepare(&grants.sql, &backends.databases, limits)
             .await
@@ -87,14 +93,22 @@ impl Runtime {
 
     /// Checks a component against its grants as [`load`](Runtime::load) does, as far as that needs nothing but the
     /// component: statements are looked at and not prepared, secrets are not read.
-    pub async fn examine(&self, component: &Path, grants: &Grants) -> Result<Examined, LoadError> {
-        Ok(self.examined(component, grants).await?.0)
+    pub async fn examine<'f>(
+        &self,
+        file: impl Into<ComponentFile<'f>>,
+        grants: &Grants,
+    ) -> Result<Examined, LoadError> {
+        Ok(self.examined(file.into(), grants).await?.0)
     }
 
-    async fn examined(&self, component: &Path, grants: &Grants) -> Result<(Examined, SandboxPre<State>), LoadError> {
+    async fn examined(
+        &self,
+        file: ComponentFile<'_>,
+        grants: &Grants,
+    ) -> Result<(Examined, SandboxPre<State>), LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
         let memory_bytes = memory(grants.memory_bytes, limits)?;
-        let compiled = compile::compile(&self.0, component).await?;
+        let compiled = compile::compile(&self.0, file).await?;
         let (imports, refused) = imports::divide(engine, &compiled.component, grants);
         let mut errors = sql::check(&grants.sql);
         errors.extend(dirs::check(&grants.dirs));
@@ -105,13 +119,13 @@ impl Runtime {
         let unused_grants = imports::unused_grants(&imports, grants);
         let pre = prelink(engine, &compiled.component, &imports)?;
         let kinds = describe::describe(&self.0, &pre, memory_bytes).await?;
-        Ok((Examined { digest: compiled.digest, kinds, imports, unused_grants }, pre))
+        Ok((Examined { digest: compiled.digest, contract: compiled.contract, kinds, imports, unused_grants }, pre))
     }
 
     /// Looks at a component without granting it anything: what it imports, and which kinds it says that it runs.
     pub async fn inspect(&self, component: &Path) -> Result<Inspection, LoadError> {
         let Shared { engine, limits, .. } = &*self.0;
-        let compiled = compile::compile(&self.0, component).await?;
+        let compiled = compile::compile(&self.0, component.into()).await?;
         let (mut imports, refused) = imports::divide(engine, &compiled.component, &Grants::default());
         let (grantable, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|import| import.grant.is_some());
         let inert_or_base = imports.clone();

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use workhost_runtime::Digest;
 
-use super::Bytes;
+use super::{Bytes, values};
 
 /// `[[handlers]]`
 #[derive(Clone, Debug, Deserialize)]
@@ -13,6 +14,9 @@ use super::Bytes;
 pub struct HandlerSettings {
     /// The component's file. A relative one is relative to the configuration file.
     pub component: PathBuf,
+    /// The digest that the component must have. Nothing of another build is compiled or run.
+    #[serde(default, with = "values::optional_digest")]
+    pub digest: Option<Digest>,
     /// The memory that one attempt may use.
     pub memory: Option<Bytes>,
     /// Grants of named statements.

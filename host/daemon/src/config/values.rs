@@ -98,6 +98,21 @@ pub(super) mod optional_duration {
     }
 }
 
+/// The digest of a component, where one is pinned.
+pub(super) mod optional_digest {
+    use super::*;
+    use workhost_runtime::Digest;
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Digest>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digest =
+            text.parse::<Digest>().map_err(|error| D::Error::custom(format!("`{text}` is no digest: {error}")))?;
+        Ok(Some(digest))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -145,6 +145,7 @@ mod tests {
                 component: format!("{index}.wasm").into(),
                 examined: Examined {
                     digest: String::new(),
+                    contract: String::new(),
                     kinds: kinds.iter().map(kind).collect(),
                     imports: Vec::new(),
                     unused_grants: Vec::new(),

@@ -7,4 +7,5 @@ mod golden;
 mod grants;
 mod guest;
 mod limits;
+mod pinned;
 mod running;
