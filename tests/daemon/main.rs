@@ -13,6 +13,7 @@ mod handlers;
 mod hostile;
 mod input;
 mod languages;
+mod lock;
 mod pinned;
 mod registry;
 mod reload;

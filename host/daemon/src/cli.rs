@@ -3,6 +3,7 @@
 mod enqueue;
 mod inspect;
 mod kinds;
+mod lock;
 mod logging;
 mod output;
 mod progress;
@@ -47,6 +48,8 @@ enum Command {
     Validate(validate::Args),
     /// Ask the running daemon to take in the configuration's kinds and handlers anew
     Reload(reload::Args),
+    /// Write down what the components are, for reviews and for `validate --locked`
+    Lock(lock::Args),
     /// Say what a component is: its kinds, its imports, and the grants that it needs
     Inspect(inspect::Args),
     /// Put a work item into the queue
@@ -94,6 +97,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let config = config::load(&cli.config)?;
     match command {
         Command::Serve => crate::serve::serve(config)?,
+        Command::Lock(args) => return block_on(lock::run(&config, args)),
         Command::Enqueue(args) => block_on(enqueue::run(&config, args))?,
         Command::Kinds(args) => block_on(kinds::run(&config, args))?,
         Command::List(args) => block_on(show::list(&config, args))?,

@@ -17,8 +17,8 @@ use workhost_runtime::{Backends, ComponentFile, Handler, KindDescription, LoadEr
 use crate::config::{Config, HandlerSettings, KindSettings, ScopeRule};
 use crate::finding::{Finding, Findings, Severity};
 use crate::handlers_queue::HandlersQueue;
-use check::Described;
 
+pub use check::Described;
 pub use rule::{ItemRule, ItemRules};
 pub use schema::PayloadSchema;
 pub use stranded::stranded;
@@ -28,8 +28,19 @@ pub type PayloadSchemas = BTreeMap<String, PayloadSchema>;
 
 /// Every declared kind with the one handler that runs it.
 pub struct Registry {
+    handlers: Vec<Described>,
     kinds: BTreeMap<String, Arc<Kind>>,
     periodics: Vec<Periodic>,
+}
+
+/// A registry as far as it can be known without databases.
+pub struct Examination {
+    /// The components that could be examined.
+    pub handlers: Vec<Described>,
+    /// Their kinds' payload types.
+    pub schemas: PayloadSchemas,
+    /// What is wrong, and what to warn of.
+    pub findings: Vec<Finding>,
 }
 
 /// One kind: its settings, its handler, its payload type.
@@ -101,19 +112,19 @@ impl Registry {
             queue.keep_to(kinds.iter().map(|(name, kind)| (name.clone(), kind.rule.clone())).collect());
         }
         let periodics = kinds.values().flat_map(|kind| kind.periodics()).collect();
-        Ok((Registry { kinds, periodics }, findings))
+        Ok((Registry { handlers: described, kinds, periodics }, findings))
     }
 
-    /// Checks the whole as far as it can be done without databases: what is wrong, and what to warn of. Calls `loaded`
-    /// after each component.
-    pub async fn examine(
-        config: &Config,
-        runtime: &Runtime,
-        loaded: &(dyn Fn() + Sync),
-    ) -> (PayloadSchemas, Vec<Finding>) {
-        let (described, failed) = examine(config, runtime, |_| true, loaded).await;
-        let (schemas, found) = check::join(config, &described);
-        (schemas, [failed, found].concat())
+    /// Checks the whole as far as it can be done without databases. Calls `loaded` after each component.
+    pub async fn examine(config: &Config, runtime: &Runtime, loaded: &(dyn Fn() + Sync)) -> Examination {
+        let (handlers, failed) = examine(config, runtime, |_| true, loaded).await;
+        let (schemas, found) = check::join(config, &handlers);
+        Examination { handlers, schemas, findings: [failed, found].concat() }
+    }
+
+    /// What is known of the components, in the configuration's order.
+    pub fn handlers(&self) -> &[Described] {
+        &self.handlers
     }
 
     /// The kind of this name.

@@ -10,7 +10,7 @@ use workhost_runtime::{Limits, Runtime};
 use super::output;
 use crate::config::{Config, ScopeRule};
 use crate::finding::{Findings, Severity};
-use crate::registry::Registry;
+use crate::registry::{Examination, Registry};
 
 /// How long the check of a payload may take.
 const CHECK_TIME: Duration = Duration::from_secs(10);
@@ -82,7 +82,7 @@ async fn check(config: &Config, args: &Args, payload: &Json) -> anyhow::Result<(
         bail!("kind `{}` requires a scope: add --scope SCOPE", args.kind);
     }
     let runtime = Runtime::with_cache(Limits::default(), config.compile_cache())?;
-    let (mut schemas, findings) = Registry::examine(config, &runtime, &|| ()).await;
+    let Examination { mut schemas, findings, .. } = Registry::examine(config, &runtime, &|| ()).await;
     let Some(schema) = schemas.remove(&args.kind) else {
         // It may be the kind of a component that could not be loaded.
         if findings.iter().any(|finding| finding.severity == Severity::Error) {

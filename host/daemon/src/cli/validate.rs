@@ -1,5 +1,7 @@
 //! `workhost validate`.
 
+mod known;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,13 +12,16 @@ use workhost_runtime::{Limits, Runtime};
 use super::{block_on, output, progress};
 use crate::config::{self, Config};
 use crate::finding::{Finding, Findings, Severity};
-use crate::registry::{self, PayloadSchema, Registry};
+use crate::lock::{self, Difference, Lock, LockFile};
+use crate::registry::{self, PayloadSchema};
+use known::Known;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   workhost validate
   workhost validate --strict --format github     # in CI
+  workhost validate --locked                     # in CI: are the components those that were reviewed?
   workhost validate --against-store              # before a new registry goes live
 
 Exit status: 0 valid, 1 findings, 2 could not check.")]
@@ -30,6 +35,9 @@ pub(super) struct Args {
     /// Open no database and read no secret: the statements that handlers are granted are looked at and not prepared
     #[arg(long)]
     offline: bool,
+    /// Also fail where a component differs from workhost.lock, and say how: kinds, payloads, imports, digest
+    #[arg(long)]
+    locked: bool,
     /// Also look for queued items that this registry would strand: of a kind that nobody runs, or with a payload or
     /// scope that their kind refuses. Changes nothing in the store
     #[arg(long)]
@@ -51,13 +59,15 @@ struct Checked {
     /// How many kinds there are, each with exactly one handler, if that is so.
     kinds: usize,
     findings: Vec<Finding>,
+    /// What was asked for and is looked at only once the registry is valid.
+    left_out: Vec<&'static str>,
 }
 
 /// An error is what could not even begin.
 pub(super) fn run(file: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let checked = match config::load(file) {
         Ok(config) => block_on(check(&config, args))?,
-        Err(Findings(findings)) => Checked { kinds: 0, findings },
+        Err(Findings(findings)) => Checked { kinds: 0, findings, left_out: Vec::new() },
     };
     let has = |severity| checked.findings.iter().any(|finding| finding.severity == severity);
     let wrong = has(Severity::Error) || args.strict && has(Severity::Warning);
@@ -93,8 +103,8 @@ fn summary(file: &Path, args: &Args, checked: &Checked, valid: bool) -> String {
             let warnings = if warnings == 0 { String::new() } else { format!(", {}", plural(warnings, "warning")) };
             format!("{file} is valid: {kinds}, each with exactly one handler{warnings}{left_out}")
         }
-        (false, _) if args.against_store && !args.offline => {
-            format!("{found}; the store is looked at once the registry is valid")
+        (false, _) if !checked.left_out.is_empty() => {
+            format!("{found}{left_out}; once the registry is valid, {}", checked.left_out.join(", and "))
         }
         (false, _) => format!("{found}{left_out}"),
     }
@@ -103,38 +113,50 @@ fn summary(file: &Path, args: &Args, checked: &Checked, valid: bool) -> String {
 async fn check(config: &Config, args: &Args) -> anyhow::Result<Checked> {
     let runtime = Runtime::with_cache(Limits::default(), config.compile_cache())?;
     let bar = progress::components(config.handlers.len());
-    let loaded = || bar.inc(1);
-    if args.offline {
-        let (schemas, mut findings) = Registry::examine(config, &runtime, &loaded).await;
-        bar.finish_and_clear();
-        findings.extend(stranded(config, args, |kind| schemas.get(kind)).await);
-        return Ok(Checked { kinds: schemas.len(), findings });
-    }
-    let registry = Registry::load(config, &runtime, None, &loaded).await;
+    let (known, mut findings) = Known::check(config, &runtime, args.offline, &|| bar.inc(1)).await;
     bar.finish_and_clear();
-    match registry {
-        Ok((registry, mut findings)) => {
-            findings.extend(stranded(config, args, |name| registry.kind(name).map(|kind| &kind.rule.schema)).await);
-            Ok(Checked { kinds: registry.kinds().count(), findings })
+    let valid = findings.iter().all(|finding| finding.severity == Severity::Warning);
+    let kinds = known.as_ref().map_or(0, Known::kinds);
+    let mut left_out = Vec::new();
+    let mut differences = Vec::new();
+    let locked = match args.locked.then(|| LockFile::read(&lock::path(&config.source.file))).transpose() {
+        Ok(locked) => locked,
+        Err(no_lock) => {
+            findings.push(no_lock.finding());
+            None
         }
-        // Which items are stranded is known only of a registry that could start.
-        Err(Findings(findings)) => Ok(Checked { kinds: 0, findings }),
+    };
+    match (&locked, &known) {
+        (Some(locked), Some(known)) if valid => {
+            differences = lock::differences(&locked.lock, &Lock::of(config, known.handlers()));
+        }
+        (Some(_), _) => left_out.push("it is compared with its lock"),
+        (None, _) => {}
     }
+    if args.against_store {
+        // Which items are stranded is known only of a registry that could start.
+        match &known {
+            Some(known) => findings.extend(in_store(config, &mut differences, |kind| known.schema(kind)).await),
+            None => left_out.push("the store is looked at"),
+        }
+    }
+    if let Some(locked) = &locked {
+        findings.extend(differences.iter().map(|difference| difference.finding(&locked.source)));
+    }
+    Ok(Checked { kinds, findings, left_out })
 }
 
-/// What the store holds that this registry would strand, if that was asked for.
-async fn stranded<'s>(
+/// What the store holds that this registry would strand. Also counts the items that have what its payloads lost.
+async fn in_store<'s>(
     config: &Config,
-    args: &Args,
+    differences: &mut [Difference],
     schema: impl Fn(&str) -> Option<&'s PayloadSchema>,
 ) -> Vec<Finding> {
-    if !args.against_store {
-        return Vec::new();
-    }
     let found = async {
         let options = ConnectOptions { create: false, ..config.store.options(&config.limits) };
         let queue = connect(&config.source.resolve_url(&config.store.url), options).await?;
         queue.check().await?;
+        lock::count_lost_fields(differences, &*queue).await?;
         registry::stranded(config, &*queue, schema).await
     };
     found.await.unwrap_or_else(|error| {

@@ -11,13 +11,13 @@ use crate::config::{Config, KindSettings};
 use crate::finding::{Finding, Severity};
 
 /// A component that could be loaded, and what it said.
-pub(super) struct Described {
+pub struct Described {
     /// Its place in `[[handlers]]`.
-    pub(super) index: usize,
+    pub index: usize,
     /// Its file.
-    pub(super) component: PathBuf,
+    pub component: PathBuf,
     /// What is known of it.
-    pub(super) examined: Examined,
+    pub examined: Examined,
 }
 
 /// Checks the components against the catalogue, and answers the payload types by kind.
