@@ -22,6 +22,9 @@ pub(crate) use mounted::Mounted;
 /// How long anything may take before a test gives up on it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Stands in every secret of these tests.
+pub(crate) const SECRET_MARK: &str = "geheim-";
+
 /// Timings under which a lease runs out within a second, yet a loaded machine keeps up.
 const WORKER: &str = "[worker]\nhost = \"test-host\"\npoll_interval = \"200ms\"\nheartbeat_interval = \"150ms\"\n\
     lease = \"2s\"\ncancel_grace = \"1s\"\nshutdown_grace = \"2s\"\n";
@@ -87,7 +90,20 @@ impl Workshop {
 
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
-        daemon::command(self).args(arguments).output().unwrap()
+        let output = daemon::command(self).args(arguments).output().unwrap();
+        for said in [&output.stdout, &output.stderr] {
+            self.must_hold_no_secret(&String::from_utf8_lossy(said));
+        }
+        output
+    }
+
+    /// In whatever test: a text that people read holds no password of a database, and nothing that is marked as a secret.
+    fn must_hold_no_secret(&self, text: &str) {
+        let password = self.store_url.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
+        let password = password.and_then(|(login, _)| login.split_once(':')).map(|(_, password)| password);
+        for secret in [SECRET_MARK].into_iter().chain(password) {
+            assert!(!text.contains(secret), "a secret was told: {text}");
+        }
     }
 
     /// Runs the program to its end by way of another one, such as one that takes something away from it.
@@ -216,6 +232,14 @@ impl Workshop {
     /// What the daemons of this workshop logged.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.path("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.must_hold_no_secret(&self.log());
+        }
     }
 }
 

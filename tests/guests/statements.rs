@@ -9,6 +9,9 @@ use workhost_sdk::{Ending, Failure, Handler, Work, export_handlers, sql};
 struct Statements {
     /// The statement's name.
     run: String,
+    /// Whether its rows are wanted.
+    #[serde(default)]
+    query: bool,
 }
 
 impl Handler for Statements {
@@ -17,7 +20,10 @@ impl Handler for Statements {
     type Summary = u64;
 
     fn run(self, _: &Work) -> Result<Ending<u64>, Failure> {
-        Ok(Ending::Done(sql::execute(&self.run, &[])?))
+        Ok(Ending::Done(match self.query {
+            true => sql::query(&self.run, &[])?.len() as u64,
+            false => sql::execute(&self.run, &[])?,
+        }))
     }
 }
 

@@ -110,3 +110,81 @@ async fn a_file_that_is_the_queues_own_is_found_unless_it_is_only_read() {
     w.write("workhost.toml", text.replace(&databases(&w.app.url), &databases(&format!("{}?mode=ro", w.store_url()))));
     assert!(!w.run_ok(&["validate", "--strict"]).contains("database-can-write-queue"));
 }
+
+#[tokio::test]
+async fn a_cancelled_attempt_leaves_no_statement_running_on_the_server() {
+    let w = Workshop::new(Store::Postgres).await;
+    w.configure(&statements("select pg_sleep(600)"));
+    let daemon = w.serve();
+    let id = w.enqueue("statements", &["--payload", r#"{"run": "it"}"#]);
+    let running = "select count(*)::text from pg_stat_activity where datname = current_database() and state = 'active' \
+        and query like 'select pg_sleep%'";
+    let until = async |number: &str| {
+        let start = std::time::Instant::now();
+        while w.app.texts(running).await != [number] {
+            assert!(start.elapsed() < PATIENCE, "not {number} statements run\n{}", w.log());
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    until("1").await;
+    w.run_ok(&["cancel", &id.to_string()]);
+    assert_eq!(w.until_finished(id).await.status, Status::Cancelled);
+    until("0").await;
+    daemon.stop();
+}
+
+#[tokio::test]
+async fn more_than_one_statement_is_refused_however_it_is_written() {
+    for store in [Store::Postgres, Store::Sqlite] {
+        let w = Workshop::new(store).await;
+        w.app.execute("create table t (a bigint)").await;
+        for statement in [
+            "delete from t; delete from t",
+            "delete from t; /* */ delete from t",
+            "drop table t",
+            "create table u (a bigint)",
+            "begin",
+            "",
+        ] {
+            w.configure(&statements(statement));
+            let said = w.run_refused(&["validate"]);
+            assert!(said.contains("statement-refused") && said.contains("handlers[0].sql.it"), "{statement}: {said}");
+        }
+    }
+    let w = Workshop::new(Store::Sqlite).await;
+    for statement in ["attach 'other.db' as other", "pragma journal_mode = delete", "vacuum into 'copy.db'"] {
+        w.configure(&statements(statement));
+        assert!(w.run_refused(&["validate"]).contains("it begins with"), "{statement}");
+    }
+    w.configure(&statements("select 1"));
+    let daemon = w.serve();
+    let id = w.enqueue("statements", &["--payload", r#"{"run": "another"}"#]);
+    let error = w.until_finished(id).await.error.unwrap();
+    assert!(error.contains("no statement `another` is granted"), "{error}");
+    daemon.stop();
+}
+
+on_both_stores! {
+    async fn a_statement_is_ended_at_its_grants_own_limits(w: Workshop) {
+        let endless = "with recursive n (i) as (select 1 union all select i + 1 from n) select i from n";
+        let slow = match w.app.store {
+            Store::Postgres => "select pg_sleep(600)".to_owned(),
+            Store::Sqlite => format!("{endless} where i < 0"),
+        };
+        w.configure(&(statements(&slow) + "time = \"300ms\"\n"));
+        let daemon = w.serve();
+        let id = w.enqueue("statements", &["--payload", r#"{"run": "it"}"#]);
+        let error = w.until_finished(id).await.error.unwrap();
+        assert!(error.contains("in time") || error.contains("interrupt"), "{error}");
+        w.configure(&(statements(endless) + "rows = 10\n"));
+        w.run_ok(&["reload"]);
+        let id = w.enqueue("statements", &["--payload", r#"{"run": "it", "query": true}"#]);
+        let error = w.until_finished(id).await.error.unwrap();
+        assert!(error.contains("more than 10 rows"), "{error}");
+        daemon.stop();
+        for wrong in ["rows = 0", "rows = 10001", "time = \"31s\"", "time = \"0s\""] {
+            w.configure(&(statements("select 1") + wrong + "\n"));
+            assert!(w.run_refused(&["validate"]).contains("handlers[0].sql.it."), "{wrong}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::Deserialize;
 use workhost_runtime::Digest;
@@ -45,6 +46,11 @@ pub struct SqlSettings {
     pub database: String,
     /// Exactly one statement; its parameters are `$1`, `$2`, … `{id}`, `{attempt}` and `{scope}` are those of the item.
     pub statement: String,
+    /// Rows that a query may answer. Default, and the most: 10,000.
+    pub rows: Option<usize>,
+    /// How long it may take. Default, and the most: 30s.
+    #[serde(default, with = "values::optional_duration")]
+    pub time: Option<Duration>,
 }
 
 /// `[handlers.queue]`

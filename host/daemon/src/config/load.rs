@@ -139,6 +139,24 @@ fn check(config: &Config) -> Vec<Finding> {
             );
         }
         for (name, grant) in &handler.sql {
+            let defaults = workhost_runtime::Limits::default();
+            if grant.rows.is_some_and(|rows| rows == 0 || rows > defaults.sql_rows) {
+                find(
+                    &["handlers", &index, "sql", name, "rows"],
+                    format!("is not between 1 and {}: rows are copied into the sandbox", defaults.sql_rows),
+                    "let the handler ask in pages",
+                );
+            }
+            if grant.time.is_some_and(|time| time.is_zero() || time > defaults.sql_time) {
+                find(
+                    &["handlers", &index, "sql", name, "time"],
+                    format!(
+                        "is not between 1ms and {:?}: a longer statement blocks the application",
+                        defaults.sql_time
+                    ),
+                    "let the handler work in bounded batches",
+                );
+            }
             if !config.databases.contains_key(&grant.database) {
                 let known: Vec<_> = config.databases.keys().map(String::as_str).collect();
                 find(

@@ -49,7 +49,8 @@ async fn can_write_queue(config: &Config, database: &Database) -> Option<Finding
 /// What one `[[handlers]]` entry grants.
 pub(super) fn grants(settings: &HandlerSettings, config: &Config) -> Grants {
     let statement = |(name, grant): (&String, &SqlSettings)| {
-        (name.clone(), SqlGrant { database: grant.database.clone(), statement: grant.statement.clone() })
+        let SqlSettings { database, statement, rows, time } = grant.clone();
+        (name.clone(), SqlGrant { database, statement, rows, time })
     };
     let secret = |(name, from): (&String, &SecretSettings)| {
         let source = match from {

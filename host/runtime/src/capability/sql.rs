@@ -12,6 +12,7 @@ mod text;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use wasmtime::component::HasSelf;
 
@@ -44,6 +45,10 @@ pub struct SqlGrant {
     /// Its text: one statement that reads or changes rows. `{id}`, `{attempt}` and `{scope}` stand for those of the item
     /// that is running.
     pub statement: String,
+    /// Rows that a query may answer, instead of [`Limits::sql_rows`], and no more than that.
+    pub rows: Option<usize>,
+    /// How long it may take, instead of [`Limits::sql_time`], and no longer than that.
+    pub time: Option<Duration>,
 }
 
 /// Prepares each statement on its database, which checks it and tells the types of its parameters and
@@ -66,7 +71,7 @@ pub(crate) async fn prepare(
 
 /// Whether each text is one statement that a handler may run, as far as can be told without its database.
 pub(crate) fn check(grants: &BTreeMap<String, SqlGrant>) -> Vec<LoadError> {
-    let error = |(name, SqlGrant { database, statement }): (&String, &SqlGrant)| {
+    let error = |(name, SqlGrant { database, statement, .. }): (&String, &SqlGrant)| {
         let reason = single::must_touch_rows_only(statement).and_then(|()| Text::read(statement)).err()?;
         Some(LoadError::Statement { name: name.clone(), database: database.clone(), reason })
     };
@@ -85,7 +90,7 @@ pub(crate) struct SqlContext {
 pub(crate) struct SqlLimits {
     pub(crate) rows: usize,
     pub(crate) bytes: usize,
-    pub(crate) time: std::time::Duration,
+    pub(crate) time: Duration,
 }
 
 impl SqlContext {

@@ -16,7 +16,7 @@ async fn everything(folder: &Path) -> (Grants, Backends) {
     let file = folder.join("app.db");
     std::fs::write(&file, "").unwrap();
     let database = Database::connect("app", &format!("sqlite://{}", file.display())).await.unwrap();
-    let grant = SqlGrant { database: "app".into(), statement: "select 1".into() };
+    let grant = SqlGrant { database: "app".into(), statement: "select 1".into(), rows: None, time: None };
     let grants = Grants {
         sql: BTreeMap::from([("one".to_owned(), grant)]),
         retention: Some(RetentionGrant { min_days: 1 }),

@@ -45,7 +45,7 @@ async fn a_statement_that_does_not_prepare_is_named_and_an_unused_grant_is_told(
     std::fs::write(&path, "").unwrap();
     let database = Database::connect("app", &format!("sqlite://{}", path.display())).await.unwrap();
     let grants = |statement: &str| {
-        let grant = SqlGrant { database: "app".into(), statement: statement.into() };
+        let grant = SqlGrant { database: "app".into(), statement: statement.into(), rows: None, time: None };
         Grants { sql: BTreeMap::from([("count".to_owned(), grant)]), ..Grants::default() }
     };
     let backends = backends([database]);

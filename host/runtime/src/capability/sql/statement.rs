@@ -19,6 +19,8 @@ pub(crate) struct Statement {
     name: String,
     database: Database,
     plan: Plan,
+    rows: Option<usize>,
+    time: Option<Duration>,
 }
 
 enum Plan {
@@ -42,7 +44,7 @@ impl Statement {
     /// Checks and prepares a granted statement.
     pub(super) async fn prepare(
         name: &str,
-        SqlGrant { database, statement }: &SqlGrant,
+        SqlGrant { database, statement, rows, time }: &SqlGrant,
         databases: &BTreeMap<String, Database>,
         limits: &Limits,
     ) -> Result<Self, LoadError> {
@@ -62,7 +64,9 @@ impl Statement {
             }
         };
         match tokio::time::timeout(limits.sql_time, preparing).await {
-            Ok(Ok(plan)) => Ok(Statement { name: name.into(), database: database.clone(), plan }),
+            Ok(Ok(plan)) => {
+                Ok(Statement { name: name.into(), database: database.clone(), plan, rows: *rows, time: *time })
+            }
             Ok(Err(Refusal::Text(reason))) => Err(refused(reason)),
             Ok(Err(Refusal::Database(error))) => Err(match failure::for_guest(database.name(), name, &error) {
                 SqlError::Unavailable(_) => unavailable(error.to_string()),
@@ -82,6 +86,7 @@ impl Statement {
         caller: &Caller,
         limits: SqlLimits,
     ) -> Result<u64, SqlError> {
+        let limits = self.limits(limits);
         self.within(limits, async {
             match &self.plan {
                 Plan::Postgres(plan) => plan.execute(params, caller).await,
@@ -93,6 +98,7 @@ impl Statement {
 
     /// Runs it and answers its rows.
     pub(super) async fn query(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<Rows, SqlError> {
+        let limits = self.limits(limits);
         self.within(limits, async {
             match &self.plan {
                 Plan::Postgres(plan) => plan.query(params, caller, limits).await,
@@ -100,6 +106,13 @@ impl Statement {
             }
         })
         .await
+    }
+
+    /// The grant's own limits, where they are the narrower ones.
+    fn limits(&self, limits: SqlLimits) -> SqlLimits {
+        let narrower = |own: Option<usize>, all: usize| own.map_or(all, |own| own.min(all));
+        let time = self.time.map_or(limits.time, |own| own.min(limits.time));
+        SqlLimits { rows: narrower(self.rows, limits.rows), time, ..limits }
     }
 
     /// The brake on this side: a future that is dropped closes its connection.

@@ -14,6 +14,11 @@ pub(super) fn caller(control: &Arc<Control>) -> Arc<Caller> {
     Caller::new(control, &Job { id: 7, kind, scope, attempt: 2, payload: "{}".into(), resume_from: None })
 }
 
+/// The grant of this statement, within the common limits.
+pub(super) fn grant_of(statement: &str) -> SqlGrant {
+    SqlGrant { database: "app".into(), statement: statement.into(), rows: None, time: None }
+}
+
 pub(super) async fn rows(sql: &mut SqlContext, name: &str, params: Vec<Value>) -> Vec<Vec<Value>> {
     sql.query(name.into(), params).await.unwrap().unwrap().rows
 }

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::super::sql::Host;
 use super::super::*;
-use super::{caller, error, rows, same};
+use super::{caller, error, grant_of, rows, same};
 use crate::control::Control;
 
 /// An application database, and a handler's grants on it.
@@ -34,9 +34,7 @@ impl App {
 
     async fn try_grant(&self, statements: &[(&str, &str)]) -> Result<SqlContext, LoadError> {
         let database = Database::connect("app", &self.url).await.unwrap();
-        let grants = statements.iter().map(|(name, statement)| {
-            ((*name).to_owned(), SqlGrant { database: "app".into(), statement: (*statement).to_owned() })
-        });
+        let grants = statements.iter().map(|(name, statement)| ((*name).to_owned(), grant_of(statement)));
         let databases = BTreeMap::from([("app".to_owned(), database)]);
         let statements = prepare(&grants.collect(), &databases, &self.limits).await?;
         Ok(SqlContext::new(caller(&self.control), Arc::new(statements), &self.limits))
@@ -199,7 +197,7 @@ async fn the_items_own_values_are_bound_behind_the_handlers() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_told_without_its_url() {
     let database = Database::connect("app", "postgres://someone:geheim@127.0.0.1:1/app").await.unwrap();
-    let grants = BTreeMap::from([("it".to_owned(), SqlGrant { database: "app".into(), statement: "select 1".into() })]);
+    let grants = BTreeMap::from([("it".to_owned(), grant_of("select 1"))]);
     let databases = BTreeMap::from([("app".to_owned(), database)]);
     let error = prepare(&grants, &databases, &Limits::default()).await.err().unwrap();
     assert!(matches!(error, LoadError::DatabaseUnavailable { .. }), "{error}");

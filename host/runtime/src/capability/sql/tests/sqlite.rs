@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::super::sql::Host;
 use super::super::*;
-use super::{caller, error, rows, same};
+use super::{caller, error, grant_of, rows, same};
 use crate::control::Control;
 
 /// An application database, and a handler's grants on it.
@@ -34,9 +34,7 @@ impl App {
 
     async fn grant(&self, statements: &[(&str, &str)]) -> SqlContext {
         let database = Database::connect("app", &self.url()).await.unwrap();
-        let grants = statements.iter().map(|(name, statement)| {
-            ((*name).to_owned(), SqlGrant { database: "app".into(), statement: (*statement).to_owned() })
-        });
+        let grants = statements.iter().map(|(name, statement)| ((*name).to_owned(), grant_of(statement)));
         let databases = BTreeMap::from([("app".to_owned(), database)]);
         let statements = prepare(&grants.collect(), &databases, &self.limits).await.unwrap();
         SqlContext::new(caller(&self.control), Arc::new(statements), &self.limits)
