@@ -18,7 +18,7 @@ use crate::sandbox::{self, Capabilities, State};
 /// Runs one job of a loaded handler.
 pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> Ended {
     let shared = handler.runtime.shared();
-    let limits = &shared.limits;
+    let limits = &handler.limits;
     tokio::select! {
         // The end first: it must hold even if the guest is ready at the same time.
         biased;
@@ -31,7 +31,7 @@ pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> En
                 Err(NotOpen { message, permanent }) => return Ended::Failed { message, permanent },
             };
             let output = Output::new(job.id, job.kind.clone(), job.attempt, limits, &control, handler.mask.clone());
-            let contexts = Contexts::new(&handler.granted, &Caller::new(&control, &job), limits);
+            let contexts = Contexts::new(&handler.granted, &Caller::new(&control, &job), &output, limits);
             let capabilities = Capabilities { contexts, wasi };
             let mut store = sandbox::store(&shared.engine, limits, handler.memory_bytes, capabilities, &control, &output);
             let outcome = call(handler, &mut store, job).await;

@@ -5,6 +5,7 @@
 
 pub(crate) mod config;
 pub(crate) mod dirs;
+pub(crate) mod http;
 pub(crate) mod log;
 pub(crate) mod queue;
 pub(crate) mod retention;
@@ -21,6 +22,7 @@ use crate::grants::Grants;
 use crate::handler::Granted;
 use crate::job::Job;
 use crate::limits::Limits;
+use crate::output::Output;
 use crate::sandbox::State;
 
 /// What the registry must know of a capability.
@@ -54,11 +56,12 @@ impl GrantForm {
 }
 
 /// Every capability that is granted.
-pub(crate) const ALL: [&Capability; 6] = [
+pub(crate) const ALL: [&Capability; 7] = [
     &sql::CAPABILITY,
     &queue::CAPABILITY,
     &retention::CAPABILITY,
     &dirs::CAPABILITY,
+    &http::CAPABILITY,
     &config::CAPABILITY,
     &secrets::CAPABILITY,
 ];
@@ -86,6 +89,16 @@ impl Caller {
         self.control.alive()
     }
 
+    /// Whether the attempt was ended.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.control.is_ended()
+    }
+
+    /// Waits until the attempt was ended.
+    pub(crate) async fn ended(&self) {
+        self.control.ended().await;
+    }
+
     /// The store says that the item is another's: the attempt ends here.
     pub(crate) fn lost(&self) -> EndedByHost {
         self.control.end();
@@ -98,16 +111,18 @@ pub(crate) struct Contexts {
     pub(crate) sql: sql::SqlContext,
     pub(crate) queue: queue::QueueContext,
     pub(crate) retention: retention::RetentionContext,
+    pub(crate) http: http::HttpContext,
     pub(crate) config: config::ConfigContext,
     pub(crate) secrets: secrets::SecretsContext,
 }
 
 impl Contexts {
-    pub(crate) fn new(granted: &Granted, caller: &Arc<Caller>, limits: &Limits) -> Contexts {
+    pub(crate) fn new(granted: &Granted, caller: &Arc<Caller>, output: &Arc<Output>, limits: &Limits) -> Contexts {
         Contexts {
             sql: sql::SqlContext::new(caller.clone(), granted.sql.clone(), limits),
             queue: queue::QueueContext::new(caller.clone(), granted.queue.clone(), limits),
             retention: retention::RetentionContext::new(caller.clone(), granted.retention.clone()),
+            http: http::HttpContext::new(granted.http.clone(), caller, output, limits),
             config: config::ConfigContext::new(caller.clone(), granted.config.clone()),
             secrets: secrets::SecretsContext::new(caller.clone(), granted.secrets.clone()),
         }

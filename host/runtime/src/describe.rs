@@ -13,6 +13,7 @@ use crate::ended::{self, Broken};
 use crate::error::LoadError;
 use crate::handler::{Granted, KindDescription};
 use crate::job::Job;
+use crate::limits::Limits;
 use crate::output::Output;
 use crate::runtime::Shared;
 use crate::sandbox::{self, Capabilities, State};
@@ -29,15 +30,15 @@ pub(crate) async fn describe(
     shared: &Shared,
     pre: &SandboxPre<State>,
     memory_bytes: usize,
+    limits: &Limits,
 ) -> Result<Vec<KindDescription>, LoadError> {
-    let limits = &shared.limits;
     let control = Arc::new(Control::new());
     let mask = Mask::default();
     // No item has this number.
     let job =
         Job { id: 0, kind: "describe".into(), scope: None, attempt: 0, payload: "null".into(), resume_from: None };
     let output = Output::new(job.id, job.kind.clone(), job.attempt, limits, &control, mask.clone());
-    let contexts = Contexts::new(&Granted::default(), &Caller::new(&control, &job), limits);
+    let contexts = Contexts::new(&Granted::default(), &Caller::new(&control, &job), &output, limits);
     let capabilities = Capabilities { contexts, wasi: WasiCtxBuilder::new() };
     // Its time begins when there is a sandbox for it.
     let _turn = shared.turns.acquire().await.expect("the semaphore is never closed");

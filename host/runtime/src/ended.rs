@@ -6,6 +6,7 @@ mod words;
 use wasmtime::Trap;
 use wasmtime::component::ResourceTableError;
 use wasmtime_wasi::I32Exit;
+use wasmtime_wasi_http::FieldMapError;
 
 use crate::bindings::workhost::handler::types::{Ending, Failure};
 use crate::capability::secrets::Mask;
@@ -126,6 +127,9 @@ fn limit(error: &wasmtime::Error, limits: &Limits) -> Option<String> {
     }
     if let Some(ResourceTableError::Full) = error.downcast_ref() {
         return Some(format!("limit of {} open files, streams and other host resources", limits.resources));
+    }
+    if let Some(FieldMapError::TotalSizeTooBig | FieldMapError::TooManyFields) = error.downcast_ref() {
+        return Some(format!("limit of {} of headers in one place", text::size(2 * limits.http_header_bytes)));
     }
     // These have no type that can be asked for.
     let root = error.root_cause().to_string();

@@ -176,6 +176,14 @@ pub enum LoadError {
         /// Where it should be, and why it is not there.
         reason: String,
     },
+    /// The certificates of a grant of `http` cannot be used.
+    #[error("certificates {}: {reason}", path.display())]
+    Certificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The grant's memory is more than a sandbox can have.
     #[error("a memory of {wanted} cannot be granted: the most is {limit}")]
     Memory {
@@ -257,6 +265,7 @@ impl LoadError {
             LoadError::DatabaseUnavailable { .. } => "database-unreachable",
             LoadError::Folder { .. } => "folder-refused",
             LoadError::Secret { .. } => "secret-missing",
+            LoadError::Certificates { .. } => "certificates-refused",
             LoadError::Memory { .. } => "memory-too-large",
             LoadError::Several(errors) => errors.first().map_or("component-invalid", LoadError::code),
             LoadError::DescribedTwice { .. } => "kind-described-twice",
@@ -281,6 +290,7 @@ impl LoadError {
             LoadError::DescribedTwice { .. } => "name each kind once; a kind has one payload type".into(),
             LoadError::Secret { .. } => "set the variable or write the file where the daemon can read it, or correct the name; `validate --offline` reads no secrets".into(),
             LoadError::DatabaseUnavailable { .. } => "start the database, or correct its URL".into(),
+            LoadError::Certificates { .. } => "name a file with root certificates in PEM, such as the one of your own authority".into(),
             LoadError::Unreadable { .. }
             | LoadError::NotAFile { .. }
             | LoadError::TooLarge { .. }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use crate::capability::config::ConfigGrant;
 use crate::capability::dirs::DirGrant;
+use crate::capability::http::{HttpGrant, Resolve, SystemResolver};
 use crate::capability::queue::{Enqueued, NewItem, QueueGrant, WorkQueue, WorkQueueError};
 use crate::capability::retention::RetentionGrant;
 use crate::capability::secrets::SecretSource;
@@ -23,6 +24,8 @@ pub struct Grants {
     pub retention: Option<RetentionGrant>,
     /// Folders that it sees.
     pub dirs: Vec<DirGrant>,
+    /// Origins that it may send requests to.
+    pub http: Option<HttpGrant>,
     /// Its settings, JSON values by key.
     pub config: ConfigGrant,
     /// Where each of its secrets comes from, by the name that it knows it by.
@@ -31,18 +34,21 @@ pub struct Grants {
     pub memory_bytes: Option<usize>,
 }
 
-/// What grants reach on the host's side. By default no database, and a queue that refuses: enough to check components.
+/// What grants reach on the host's side. By default no database, a queue that refuses, and the
+/// machine's own names: enough to check components.
 #[derive(Clone)]
 pub struct Backends {
     /// The application's databases, by the name that statements are granted with.
     pub databases: BTreeMap<String, Database>,
     /// The queue that the items come from.
     pub queue: Arc<dyn WorkQueue>,
+    /// What looks up the names that requests go to.
+    pub resolver: Arc<dyn Resolve>,
 }
 
 impl Default for Backends {
     fn default() -> Self {
-        Backends { databases: BTreeMap::new(), queue: Arc::new(NoQueue) }
+        Backends { databases: BTreeMap::new(), queue: Arc::new(NoQueue), resolver: Arc::new(SystemResolver) }
     }
 }
 

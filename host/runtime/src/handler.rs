@@ -9,11 +9,12 @@ use crate::capability::config::ConfigGrant;
 use crate::capability::dirs::DirGrant;
 use crate::capability::secrets::{Mask, Secrets};
 use crate::capability::sql::Statement;
-use crate::capability::{queue, retention};
+use crate::capability::{http, queue, retention};
 use crate::control::Control;
 use crate::ended::Ended;
 use crate::examined::Examined;
 use crate::job::Job;
+use crate::limits::Limits;
 use crate::runtime::Runtime;
 use crate::sandbox::State;
 
@@ -32,6 +33,8 @@ pub(crate) struct Loaded {
     pub(crate) mask: Mask,
     /// Bytes of memory per attempt.
     pub(crate) memory_bytes: usize,
+    /// Those of the runtime, narrowed by what it imports.
+    pub(crate) limits: Limits,
     pub(crate) examined: Examined,
 }
 
@@ -42,6 +45,7 @@ pub(crate) struct Granted {
     pub(crate) queue: Option<queue::Granted>,
     pub(crate) retention: Option<retention::Granted>,
     pub(crate) dirs: Vec<DirGrant>,
+    pub(crate) http: Option<Arc<http::Granted>>,
     pub(crate) config: Arc<ConfigGrant>,
     pub(crate) secrets: Arc<Secrets>,
 }

@@ -42,6 +42,7 @@ pub use cache::CompileCache;
 pub use capability::GrantForm;
 pub use capability::config::ConfigGrant;
 pub use capability::dirs::DirGrant;
+pub use capability::http::{AllowedOrigin, BadEntry, HttpGrant, Network, Resolve, SystemResolver};
 pub use capability::queue::{Enqueued, NewItem, QueueGrant, WorkQueue, WorkQueueError};
 pub use capability::retention::RetentionGrant;
 pub use capability::secrets::SecretSource;

@@ -74,6 +74,33 @@ pub struct Limits {
     pub sql_time: Duration,
     /// Items that a handler enqueues in one call; 1,000. One transaction that stays short; more go into another call.
     pub queue_items: usize,
+    /// HTTP requests of one attempt at a time; 16. More of them wait, within their own time. A request counts until its
+    /// response was read or dropped. Servers think of more from one client as an attack.
+    pub http_requests: usize,
+    /// Bytes of the head of a request, and of a response, names and values together; 16 KiB. Most servers take 8 KiB, and
+    /// few send as much.
+    pub http_header_bytes: usize,
+    /// Bytes of a request's body; 64 MiB. They pass through the host and stay nowhere in it.
+    pub http_request_bytes: u64,
+    /// Bytes of a response's body; 64 MiB. As above.
+    pub http_response_bytes: u64,
+    /// Bytes of a request's body in one write; 16 KiB. Of each request that was made, the host may hold two of them.
+    pub http_chunk_bytes: usize,
+    /// How long a request may take, from its start to the last byte of the response; 60 s. A response that never ends would
+    /// hold a connection for as long as the attempt runs.
+    pub http_time: Duration,
+    /// How long connecting may take, over all addresses of a name; 10 s.
+    pub http_connect_time: Duration,
+    /// Connections of one handler at a time, idle ones included; 256. One more waits until another was closed. A process
+    /// often may open no more than 1,024 files.
+    pub http_connections: usize,
+    /// Connections per origin that a handler keeps open though no request uses them; 4.
+    pub http_idle_connections: usize,
+    /// How long it keeps them; 30 s. Then the name is looked up again, and many servers have closed them anyway.
+    pub http_idle_time: Duration,
+    /// Host resources that an attempt with a grant of `http` holds at a time; 2,000, instead of the number above: the
+    /// headers or the URL of each may have some 32 KiB, which the host holds beside the guest's own memory.
+    pub http_resources: usize,
     /// How long `describe` may take; 5 s. It answers constants.
     pub describe_time: Duration,
     /// Kinds that one handler may describe; 100.
@@ -112,6 +139,17 @@ impl Default for Limits {
             sql_bytes: 4 << 20,
             sql_time: SQL_TIME,
             queue_items: 1000,
+            http_requests: 16,
+            http_header_bytes: 16 << 10,
+            http_request_bytes: 64 << 20,
+            http_response_bytes: 64 << 20,
+            http_chunk_bytes: 16 << 10,
+            http_time: Duration::from_secs(60),
+            http_connect_time: Duration::from_secs(10),
+            http_connections: 256,
+            http_idle_connections: 4,
+            http_idle_time: Duration::from_secs(30),
+            http_resources: 2_000,
             describe_time: Duration::from_secs(5),
             kinds: 100,
             epoch_tick: Duration::from_millis(10),

@@ -10,7 +10,7 @@ use wasmtime::component::Component;
 use crate::bindings::SandboxPre;
 use crate::cache::CompileCache;
 use crate::capability::secrets::Secrets;
-use crate::capability::{dirs, queue, retention, sql};
+use crate::capability::{dirs, http, queue, retention, sql};
 use crate::compile;
 use crate::describe;
 use crate::digest::ComponentFile;
@@ -69,15 +69,21 @@ impl Runtime {
         backends: &Backends,
     ) -> Result<Handler, LoadError> {
         let limits = &self.0.limits;
-        let (examined, pre) = self.examined(file.into(), &grants).await?;
+        let file = file.into();
+        let component = file.path;
+        let (examined, pre) = self.examined(file, &grants).await?;
         let mut errors = Vec::new();
         let sql = sql::prepare(&grants.sql, &backends.databases, limits)
             .await
             .map_err(|error| errors.push(error))
             .unwrap_or_default();
         let secrets = Secrets::read(&grants.secrets).map_err(|error| errors.push(error)).unwrap_or_default();
+        let http =
+            grants.http.map(|grant| http::prepare(grant, component, backends.resolver.clone(), limits)).transpose();
+        let http = http.map_err(|error| errors.push(error)).unwrap_or_default();
         LoadError::all(errors)?;
         let memory_bytes = memory(grants.memory_bytes, limits)?;
+        let limits = http::narrowed(limits, &examined.imports);
         let mask = secrets.mask();
         let queue = || backends.queue.clone();
         let granted = Granted {
@@ -85,10 +91,11 @@ impl Runtime {
             queue: grants.queue.map(|grant| queue::Granted { grant, backend: queue() }),
             retention: grants.retention.map(|grant| retention::Granted { grant, backend: queue() }),
             dirs: grants.dirs,
+            http,
             config: Arc::new(grants.config),
             secrets: Arc::new(secrets),
         };
-        Ok(Handler(Arc::new(Loaded { runtime: self.clone(), pre, granted, mask, memory_bytes, examined })))
+        Ok(Handler(Arc::new(Loaded { runtime: self.clone(), pre, granted, mask, memory_bytes, limits, examined })))
     }
 
     /// Checks a component against its grants as [`load`](Runtime::load) does, as far as that needs nothing but the
@@ -112,13 +119,14 @@ impl Runtime {
         let (imports, refused) = imports::divide(engine, &compiled.component, grants);
         let mut errors = sql::check(&grants.sql);
         errors.extend(dirs::check(&grants.dirs));
+        errors.extend(grants.http.as_ref().and_then(|grant| http::check(grant).err()));
         if !refused.is_empty() {
             errors.insert(0, LoadError::ImportsRefused { imports: refused });
         }
         LoadError::all(errors)?;
         let unused_grants = imports::unused_grants(&imports, grants);
         let pre = prelink(engine, &compiled.component, &imports)?;
-        let kinds = describe::describe(&self.0, &pre, memory_bytes).await?;
+        let kinds = describe::describe(&self.0, &pre, memory_bytes, &http::narrowed(limits, &imports)).await?;
         Ok((Examined { digest: compiled.digest, contract: compiled.contract, kinds, imports, unused_grants }, pre))
     }
 
@@ -137,7 +145,7 @@ impl Runtime {
                 return Err(LoadError::ImportsRefused { imports: refused.clone() });
             }
             let pre = prelink(engine, &compiled.component, &imports)?;
-            describe::describe(&self.0, &pre, limits.memory_bytes).await
+            describe::describe(&self.0, &pre, limits.memory_bytes, &http::narrowed(limits, &imports)).await
         };
         Ok(Inspection {
             digest: compiled.digest,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, Store, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use crate::capability::Contexts;
 use crate::capability::log::LogContext;
@@ -16,6 +17,8 @@ use crate::output::{Output, Stream};
 
 /// Everything that host functions find in a store.
 pub(crate) struct State {
+    /// Before the table, so that what is still under way in it sees that the sandbox goes.
+    pub(crate) contexts: Contexts,
     wasi: WasiCtx,
     table: ResourceTable,
     /// Stands in for the table once the attempt was ended.
@@ -24,7 +27,6 @@ pub(crate) struct State {
     limiter: Limiter,
     pub(crate) work: WorkContext,
     pub(crate) log: LogContext,
-    pub(crate) contexts: Contexts,
 }
 
 /// The capabilities that a sandbox gets, ready for use.
@@ -55,6 +57,7 @@ pub(crate) fn store(
     let mut table = ResourceTable::new();
     table.set_max_capacity(limits.resources);
     let state = State {
+        contexts: capabilities.contexts,
         wasi,
         table,
         nothing: ResourceTable::new(),
@@ -62,7 +65,6 @@ pub(crate) fn store(
         limiter: Limiter::new(limits, memory_bytes),
         work: WorkContext::new(control.clone(), limits.progress_bytes),
         log: LogContext::new(control.clone(), output.clone()),
-        contexts: capabilities.contexts,
     };
     let mut store = Store::new(engine, state);
     store.limiter(|state| &mut state.limiter);
@@ -85,5 +87,13 @@ impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let table = if self.control.is_ended() { &mut self.nothing } else { &mut self.table };
         WasiCtxView { ctx: &mut self.wasi, table }
+    }
+}
+
+impl WasiHttpView for State {
+    /// The same gate before every call of `wasi:http`.
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let table = if self.control.is_ended() { &mut self.nothing } else { &mut self.table };
+        self.contexts.http.view(table)
     }
 }

@@ -14,14 +14,16 @@ async fn refused_imports_are_all_listed_with_the_grant_that_would_help() {
         (import "workhost:handler/queue@0.1.0" (instance))
         (import "workhost:handler/nothing@0.1.0" (instance))
         (import "wasi:http/types@0.2.6" (instance))
+        (import "wasi:http/incoming-handler@0.2.6" (instance))
         (import "wasi:io/poll@0.3.0" (instance))
         (import "own" (func))"#;
     let error = refusal(&Guest { imports, ..Guest::default() }.component()).await;
     let LoadError::ImportsRefused { imports } = &error else { panic!("{error}") };
-    assert_eq!(imports.len(), 7, "{error}");
+    assert_eq!(imports.len(), 8, "{error}");
     let hint = error.hint().unwrap();
     assert!(hint.contains("[handlers.sql.NAME]") && hint.contains("[handlers.retention]"), "{hint}");
-    assert!(hint.contains("no grant for `wasi:http/types@0.2.6`"), "{hint}");
+    assert!(hint.contains("`wasi:http/types@0.2.6` with [handlers.http]"), "{hint}");
+    assert!(hint.contains("no grant for `wasi:http/incoming-handler@0.2.6`"), "{hint}");
 }
 
 #[tokio::test]
