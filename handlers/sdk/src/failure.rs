@@ -1,5 +1,7 @@
 //! Why an item could not be done.
 
+#[cfg(feature = "http")]
+use crate::http;
 use crate::sql;
 
 /// Why an item could not be done. `?` makes one from a text and from an error of a capability.
@@ -45,6 +47,13 @@ impl From<&str> for Failure {
 
 impl From<sql::Error> for Failure {
     fn from(error: sql::Error) -> Self {
+        Failure { message: error.to_string(), permanent: error.is_permanent() }
+    }
+}
+
+#[cfg(feature = "http")]
+impl From<http::Error> for Failure {
+    fn from(error: http::Error) -> Self {
         Failure { message: error.to_string(), permanent: error.is_permanent() }
     }
 }

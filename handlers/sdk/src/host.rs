@@ -6,6 +6,12 @@ pub(crate) use crate::bindings::workhost::handler::{
     sql::query, work::report_progress, work::stop_requested,
 };
 
+#[cfg(all(feature = "http", target_family = "wasm"))]
+pub(crate) use crate::http::wasi::send;
+
+#[cfg(all(feature = "http", not(target_family = "wasm")))]
+pub(crate) use crate::testing::calls::send;
+
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use crate::testing::calls::{
     config, delete_finished, enqueue, execute, log, query, report_progress, secret, stop_requested,

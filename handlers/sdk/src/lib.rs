@@ -57,6 +57,8 @@ mod export;
 mod failure;
 mod handler;
 mod host;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod log;
 mod progress;
 pub mod queue;

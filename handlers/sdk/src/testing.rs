@@ -28,6 +28,8 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use crate::__export::{Ending as WitEnding, WorkItem};
+#[cfg(feature = "http")]
+use crate::http;
 use crate::queue::{self, Enqueued, NewItem};
 use crate::sql::{Error, Value};
 use crate::{Ending, Failure, Handler, StopReason};
@@ -35,6 +37,8 @@ use crate::{Ending, Failure, Handler, StopReason};
 type Answer<T> = Box<dyn FnMut(&str, &[Value]) -> Result<T, Error>>;
 type Enqueue = Box<dyn FnMut(&[NewItem]) -> Result<Vec<Enqueued>, queue::Error>>;
 type DeleteFinished = Box<dyn FnMut(u32) -> Result<u64, String>>;
+#[cfg(feature = "http")]
+type Send = Box<dyn FnMut(http::Request) -> Result<http::Response, http::Error>>;
 
 /// A host that answers one run of a handler. What needs a grant is refused unless a test answers it.
 #[derive(Default)]
@@ -47,6 +51,8 @@ pub struct Host {
     retention: Option<DeleteFinished>,
     config: BTreeMap<String, Json>,
     secrets: BTreeMap<String, String>,
+    #[cfg(feature = "http")]
+    send: Option<Send>,
     stop: Option<Box<dyn FnMut() -> Option<StopReason>>>,
     progress: Vec<Json>,
     log: Vec<String>,
@@ -117,6 +123,13 @@ impl Host {
     /// Grants the deletion of finished items, and answers how many were deleted.
     pub fn retention(mut self, answer: impl FnMut(u32) -> Result<u64, String> + 'static) -> Self {
         self.retention = Some(Box::new(answer));
+        self
+    }
+
+    /// Grants all origins, and answers the requests.
+    #[cfg(feature = "http")]
+    pub fn http(mut self, answer: impl FnMut(http::Request) -> Result<http::Response, http::Error> + 'static) -> Self {
+        self.send = Some(Box::new(answer));
         self
     }
 

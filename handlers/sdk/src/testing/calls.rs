@@ -7,6 +7,8 @@ use crate::StopReason;
 use crate::bindings::workhost::handler::log::Level;
 use crate::bindings::workhost::handler::queue as wit;
 use crate::bindings::workhost::handler::sql::{Rows, SqlError, Value};
+#[cfg(feature = "http")]
+use crate::http;
 use crate::queue::{self, NewItem};
 use crate::sql::Error;
 
@@ -60,6 +62,14 @@ pub(crate) fn config(key: &str) -> Option<String> {
 
 pub(crate) fn secret(name: &str) -> Option<String> {
     with(|host| host.secrets.get(name).cloned())
+}
+
+#[cfg(feature = "http")]
+pub(crate) fn send(request: http::Request) -> Result<http::Response, http::Error> {
+    with(|host| match &mut host.send {
+        Some(answer) => answer(request),
+        None => Err(http::Error::NotGranted("`http` is not granted".to_owned())),
+    })
 }
 
 pub(crate) fn execute(statement: &str, params: &[Value]) -> Result<u64, SqlError> {
