@@ -2,6 +2,7 @@
 
 mod cache;
 mod handlers;
+mod http;
 mod load;
 mod place;
 pub(crate) mod schedule;
@@ -18,7 +19,7 @@ use workhost_queue::{ConnectOptions, Pooler, Schedule};
 
 pub use cache::Cache;
 pub use handlers::{
-    DirMode, DirSettings, HandlerSettings, QueueSettings, RetentionSettings, SecretSettings, SqlSettings,
+    DirMode, DirSettings, HandlerSettings, HttpSettings, QueueSettings, RetentionSettings, SecretSettings, SqlSettings,
 };
 pub use load::load;
 pub use place::{Source, key};

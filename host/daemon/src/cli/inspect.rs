@@ -113,10 +113,13 @@ fn toml(file: &Path, inspection: &Inspection) -> String {
     }
     let string = |text: &str| toml::Value::from(text).to_string();
     text.push_str(&format!("[[handlers]]\ncomponent = {}\n", string(&file.display().to_string())));
-    let mut forms: Vec<GrantForm> = inspection.grantable.iter().filter_map(|import| import.grant).collect();
-    forms.dedup();
-    for form in forms {
-        text.push_str(form.toml);
+    let mut forms: Vec<GrantForm> = Vec::new();
+    for form in inspection.grantable.iter().filter_map(|import| import.grant) {
+        // One grant may allow several imports.
+        if !forms.contains(&form) {
+            text.push_str(form.toml);
+            forms.push(form);
+        }
     }
     text
 }

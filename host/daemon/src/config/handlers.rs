@@ -30,6 +30,8 @@ pub struct HandlerSettings {
     /// Grants of folders.
     #[serde(default)]
     pub dirs: Vec<DirSettings>,
+    /// The grant to send requests.
+    pub http: Option<HttpSettings>,
     /// Its settings: JSON values by key.
     #[serde(default)]
     pub config: BTreeMap<String, serde_json::Value>,
@@ -90,6 +92,20 @@ pub struct DirSettings {
     /// What the handler may do there.
     #[serde(default)]
     pub mode: DirMode,
+}
+
+/// `[handlers.http]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpSettings {
+    /// The origins that requests may go to: `https://api.example.com`, `https://*.example.org:8443`.
+    pub allow: Vec<String>,
+    /// Networks that names may lead to although they are not public: `10.0.0.0/8`.
+    #[serde(default)]
+    pub private: Vec<String>,
+    /// A file with certificates in PEM that are trusted beside the roots of the web. A relative one is relative to the
+    /// configuration file.
+    pub ca: Option<PathBuf>,
 }
 
 /// What a handler may do in a granted folder.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Config, Source, owner, schedule, text};
+use super::{Config, Source, http, owner, schedule, text};
 use crate::finding::{Finding, Findings, Severity};
 
 /// The largest configuration file that is read, in bytes: far beyond any real one, so that a wrong
@@ -35,6 +35,7 @@ pub fn load(file: &Path) -> Result<Config, Findings> {
     let mut config: Config = text::parse(&source, "config-malformed").map_err(|finding| Findings(vec![*finding]))?;
     config.source = source;
     let mut findings = check(&config);
+    findings.extend(http::check(&config));
     findings.extend(schedule::read(&mut config));
     if findings.is_empty() { Ok(config) } else { Err(Findings(findings)) }
 }

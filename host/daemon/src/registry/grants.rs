@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use workhost_runtime::{Database, DirGrant, Grants, QueueGrant, RetentionGrant, SecretSource, SqlGrant, Writable};
+use workhost_runtime::{
+    Database, DirGrant, Grants, HttpGrant, QueueGrant, RetentionGrant, SecretSource, SqlGrant, Writable,
+};
 
-use crate::config::{Config, DirMode, DirSettings, HandlerSettings, SecretSettings, SqlSettings};
+use crate::config::{Config, DirMode, DirSettings, HandlerSettings, HttpSettings, SecretSettings, SqlSettings};
 use crate::finding::{Finding, Severity};
 
 /// Opens the application databases that some grant names; those that cannot be reached are findings.
@@ -64,9 +66,19 @@ pub(super) fn grants(settings: &HandlerSettings, config: &Config) -> Grants {
         queue: settings.queue.as_ref().map(|grant| QueueGrant { kinds: grant.kinds.clone() }),
         retention: settings.retention.as_ref().map(|grant| RetentionGrant { min_days: grant.min_days }),
         dirs: dirs(settings, config),
+        http: settings.http.as_ref().map(|grant| http(grant, config)),
         config: settings.config.clone(),
         secrets: settings.secrets.iter().map(secret).collect(),
         memory_bytes: settings.memory.map(|bytes| bytes.0),
+    }
+}
+
+/// The entries were checked when the configuration was read.
+fn http(settings: &HttpSettings, config: &Config) -> HttpGrant {
+    HttpGrant {
+        allow: settings.allow.iter().filter_map(|entry| entry.parse().ok()).collect(),
+        private: settings.private.iter().filter_map(|entry| entry.parse().ok()).collect(),
+        ca: settings.ca.as_ref().map(|file| config.source.resolve(file)),
     }
 }
 
