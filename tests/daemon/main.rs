@@ -11,6 +11,7 @@ mod crash;
 mod crawl;
 mod handlers;
 mod hostile;
+mod http;
 mod input;
 mod languages;
 mod lock;
