@@ -7,7 +7,7 @@ use crate::harness::*;
 
 /// A handler that may enqueue items of these kinds.
 pub(super) fn fan_out(kinds: &[&str]) -> String {
-    let component = component("guests/fan_out");
+    let component = component("guests/fan-out");
     format!("[kinds.fan-out]\n[[handlers]]\ncomponent = {component:?}\n[handlers.queue]\nkinds = {kinds:?}\n")
 }
 
@@ -71,7 +71,7 @@ on_both_stores! {
 #[tokio::test]
 async fn a_component_that_enqueues_needs_the_grant_and_is_told_its_lines() {
     let w = Workshop::new(Store::Sqlite).await;
-    let component = component("guests/fan_out");
+    let component = component("guests/fan-out");
     w.configure(&format!("[kinds.fan-out]\n[[handlers]]\ncomponent = {component:?}\n"));
     let said = w.run_refused(&["validate"]);
     assert!(said.contains("import-not-granted") && said.contains("[handlers.queue]"), "{said}");
