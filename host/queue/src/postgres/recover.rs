@@ -1,6 +1,6 @@
 //! Ending attempts whose lease ran out.
 
-use sqlx::Row;
+use sqlx::{PgExecutor, Row};
 
 use super::pool::Pool;
 use super::read::status;
@@ -49,17 +49,25 @@ async fn recover_one_by_one(pool: &Pool, max_stalls: u32, limit: u32) -> sqlx::R
 
 /// Tries one row again while others of its key come first: the next try sees theirs.
 async fn recover_alone(pool: &Pool, max_stalls: u32, id: i64) -> sqlx::Result<Vec<Recovered>> {
-    let mut tries = 1;
-    loop {
-        match recover(pool, max_stalls, 1, Some(id)).await {
-            Err(error) if is_unique_violation(&error) && tries < TRIES => tries += 1,
+    for _ in 0..TRIES {
+        let mut tx = pool.begin().await?;
+        let recovered = recover(&mut *tx, max_stalls, 1, Some(id)).await;
+        // Settled, so that the next try finds the row free of this one's lock.
+        match tx.settle(recovered).await {
+            Err(error) if is_unique_violation(&error) => {}
             answer => return answer,
         }
     }
+    Ok(Vec::new())
 }
 
 /// One statement for all, or for one. Rows that somebody has locked are left for the next sweep.
-async fn recover(pool: &Pool, max_stalls: u32, limit: i64, only: Option<i64>) -> sqlx::Result<Vec<Recovered>> {
+async fn recover(
+    executor: impl PgExecutor<'_>,
+    max_stalls: u32,
+    limit: i64,
+    only: Option<i64>,
+) -> sqlx::Result<Vec<Recovered>> {
     let rows = sqlx::query(
         "with expired as materialized (
             select w.id, w.kind, w.dedup_key, w.stalls + 1 as stalls,
@@ -105,7 +113,7 @@ async fn recover(pool: &Pool, max_stalls: u32, limit: i64, only: Option<i64>) ->
     .bind(number(max_stalls))
     .bind(limit)
     .bind(only)
-    .fetch_all(pool)
+    .fetch_all(executor)
     .await?;
     rows.iter()
         .map(|row| {
