@@ -106,3 +106,6 @@ fn invalid(error: &sqlx::Error) -> Option<QueueError> {
     let reason = refused.message().strip_prefix(field)?.strip_prefix(": ")?;
     Some(QueueError::Invalid { field, reason: reason.to_owned() })
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,18 +21,7 @@ const MIGRATIONS: [Migration; 1] = [Migration {
 /// then finds nothing to do.
 pub(super) async fn migrate(path: &Path, wait: Duration) -> Result<Migrated> {
     let mut connection = file(path, wait).connect().await.map_err(told)?;
-    let mut tx = match connection.begin_with("begin immediate").await {
-        Err(error) if is_busy(&error) => {
-            return Err(QueueError::Held {
-                what: format!("the write lock of {}", path.display()),
-                holder: format!(
-                    "another process that writes to the file; `fuser {}` tells which have it open",
-                    path.display()
-                ),
-            });
-        }
-        begun => begun.map_err(told)?,
-    };
+    let mut tx = connection.begin_with("begin immediate").await.map_err(|error| not_begun(path, error))?;
     let before = applied(&mut *tx).await.map_err(told)?;
     let pending = pending(&MIGRATIONS, &before)?;
     for migration in &pending {
@@ -41,6 +30,17 @@ pub(super) async fn migrate(path: &Path, wait: Duration) -> Result<Migrated> {
     tx.commit().await.map_err(told)?;
     connection.close().await.map_err(told)?;
     Ok(migrated(&before, &pending))
+}
+
+/// Why the file's write lock was not to be had.
+fn not_begun(path: &Path, error: sqlx::Error) -> QueueError {
+    if !is_busy(&error) {
+        return told(error);
+    }
+    QueueError::Held {
+        what: format!("the write lock of {}", path.display()),
+        holder: format!("another process that writes to the file; `fuser {}` tells which have it open", path.display()),
+    }
 }
 
 /// Asks whether the schema fits this build, and changes nothing.
@@ -108,5 +108,11 @@ mod tests {
     #[test]
     fn the_migrations_are_in_order_and_the_changelog_tells_which_way_each_goes() {
         crate::migration::assert_in_order_and_told(&MIGRATIONS);
+    }
+
+    #[test]
+    fn a_lock_that_was_not_asked_for_in_vain_is_not_held() {
+        let told = not_begun(Path::new("queue.db"), sqlx::Error::PoolTimedOut);
+        assert!(matches!(told, QueueError::Unavailable { .. }), "{told:?}");
     }
 }

@@ -45,3 +45,52 @@ pub(super) fn told(error: sqlx::Error) -> QueueError {
         _ => QueueError::Unavailable { reason: words },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection as _;
+    use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+
+    use super::*;
+
+    /// What SQLite says to a statement in an empty database.
+    async fn refused(statement: &'static str) -> sqlx::Error {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        sqlx::raw_sql(statement).execute(&mut connection).await.unwrap_err()
+    }
+
+    fn is_unusable(error: sqlx::Error, mend: &str) -> bool {
+        matches!(told(error), QueueError::Unusable { reason } if reason.contains(mend))
+    }
+
+    #[tokio::test]
+    async fn only_a_missing_table_is_undefined() {
+        assert!(is_undefined(&refused("select 1 from missing").await));
+        for other in ["select missing", "select 1 from", "create table t (a not null); insert into t values (null)"] {
+            assert!(!is_undefined(&refused(other).await), "{other}");
+        }
+        assert!(!is_undefined(&sqlx::Error::PoolTimedOut));
+    }
+
+    #[tokio::test]
+    async fn only_what_a_row_is_to_hold_is_refused_for_its_sake() {
+        assert!(is_refusal(&refused("create table t (a not null); insert into t values (null)").await));
+        let mismatch = refused("create table t (a integer primary key); insert into t values ('x')").await;
+        assert!(!is_refusal(&mismatch) && !is_busy(&mismatch), "{mismatch}");
+    }
+
+    #[tokio::test]
+    async fn a_schema_that_does_not_fit_is_told_from_a_statement_that_does_not() {
+        for missing in ["select 1 from missing", "select missing"] {
+            assert!(is_unusable(refused(missing).await, "workhost serve"), "{missing}");
+        }
+        assert!(matches!(told(refused("select 1 from").await), QueueError::Unavailable { .. }));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_opened_is_unusable() {
+        let nowhere = SqliteConnectOptions::new().filename("/nowhere/at-all.db");
+        let error = SqliteConnection::connect_with(&nowhere).await.unwrap_err();
+        assert!(is_unusable(error, "must be able to write the file"));
+    }
+}
