@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use croner::errors::CronError;
-use croner::parser::{CronParser, Seconds, Year};
+use croner::parser::CronParser;
 use croner::{CivilDate, CivilDateTime, CivilTime, CronDateTime, Resolution, Weekday, YEAR_UPPER_LIMIT};
 use jiff::civil::{DateTime, date};
 
@@ -53,7 +53,8 @@ impl Expression {
             })?;
         }
         let text = fields.join(" ");
-        let cron = parser().parse(&text).map_err(|error| {
+        // The parser would take seconds and years too, but there are five fields.
+        let cron = CronParser::new().parse(&text).map_err(|error| {
             refused(
                 format!("`{text}` cannot be read: {}", reason(&error)),
                 "write it as in `30 3 * * *`; a range runs upwards, as in `22-23,0-2` and not `22-2`",
@@ -84,10 +85,6 @@ impl fmt::Display for Expression {
     }
 }
 
-fn parser() -> CronParser {
-    CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build()
-}
-
 /// Refuses a field by itself, so that it can be named, and what the parser would read as something else: `,` as
 /// nothing, `JAN2` as 12, `*/90` as the full hour.
 fn check_field(place: usize, field: &str) -> Result<(), String> {
@@ -110,7 +107,7 @@ fn check_field(place: usize, field: &str) -> Result<(), String> {
     }
     let mut alone = ["*"; 5];
     alone[place] = field;
-    parser().parse(&alone.join(" ")).map(drop).map_err(|error| reason(&error))
+    CronParser::new().parse(&alone.join(" ")).map(drop).map_err(|error| reason(&error))
 }
 
 /// What the parser says, in our form. Its text for a character that it does not know is about what it made of the field.

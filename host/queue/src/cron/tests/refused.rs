@@ -32,6 +32,7 @@ fn five_fields_are_asked_for_with_an_example() {
         assert!(told.contains(&format!("has {count}, not 5")) && told.contains("30 3 * * *"), "{told}");
     }
     assert!(told(&"1,".repeat(600)).contains("1200 bytes"));
+    assert!(Cron::parse(&format!("{:1024}", "* * * * *"), None).is_ok(), "it just fits");
 }
 
 #[test]
@@ -85,6 +86,7 @@ fn usual_expressions_are_taken() {
 fn an_unknown_zone_is_told_with_the_nearest_name() {
     for (name, nearest) in [
         ("Europe/Berln", "did you mean `Europe/Berlin`?"),
+        ("Tunsi", "did you mean `Africa/Tunis`?"),
         ("Berlin", "did you mean `Europe/Berlin`?"),
         ("New York", "did you mean `America/New_York`?"),
         ("Autralia/lord_how", "did you mean `Australia/Lord_Howe`?"),
