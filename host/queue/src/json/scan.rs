@@ -89,3 +89,38 @@ pub(super) fn clamp_numbers(text: &str) -> String {
     }
     clamped
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(text: &str) -> Option<(Range<usize>, Flaw)> {
+        match scan(text, |at, flaw| ControlFlow::Break((at, flaw))) {
+            ControlFlow::Break(found) => Some(found),
+            ControlFlow::Continue(()) => None,
+        }
+    }
+
+    #[test]
+    fn a_flaw_is_told_with_the_bytes_that_it_takes() {
+        let nested = "[".repeat(101) + &"]".repeat(101);
+        assert_eq!(first(&nested), Some((100..101, Flaw::TooDeep)));
+        assert_eq!(first(r#"["\u0000"]"#), Some((2..8, Flaw::Nul)));
+        assert_eq!(first(r#"["\udc00"]"#), Some((2..8, Flaw::LoneSurrogate)));
+    }
+
+    #[test]
+    fn brackets_in_a_string_nest_nothing() {
+        let text = format!("[\"{}\", {}{}]", "]".repeat(50), "[".repeat(100), "]".repeat(100));
+        assert_eq!(first(&text), Some((text.find("[[").unwrap() + 99..text.find("[[").unwrap() + 100, Flaw::TooDeep)));
+        assert_eq!(first(&format!("\"{}\"", "[{".repeat(100))), None);
+    }
+
+    #[test]
+    fn what_looks_like_a_number_in_a_string_is_left_as_it_is() {
+        for text in [r#""\" 1e999""#, r#"["\\", "1e999"]"#] {
+            assert_eq!(clamp_numbers(text), text);
+        }
+        assert!(!clamp_numbers(r#"["\\", 1e999]"#).contains("1e999"));
+    }
+}
