@@ -11,6 +11,8 @@ use crate::{ItemId, Json, KindSlots, Status, WorkItem};
 
 use super::*;
 
+mod beaten;
+
 const KINDS: [&str; 3] = ["a", "b", "c"];
 const SCOPES: [&str; 4] = ["", "s", "t", "u"];
 
