@@ -181,3 +181,15 @@ fn time(micros: i64) -> sqlx::Result<OffsetDateTime> {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1000)
         .map_err(|error| sqlx::Error::Encode(error.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_goes_to_the_server_as_it_came_from_there() {
+        for moment in [0, 1_700_000_000_123_456, -1] {
+            assert_eq!(micros(time(moment).unwrap()), moment);
+        }
+    }
+}

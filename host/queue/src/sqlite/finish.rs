@@ -134,3 +134,21 @@ async fn recorded_before(tx: &mut SqliteConnection, ending: &Ending) -> sqlx::Re
     .fetch_one(tx)
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fence, Finish, ItemId, Json, Limits, Outcome};
+
+    #[test]
+    fn an_ending_is_as_large_as_its_texts() {
+        let result = Some(Json::parse("[1, 2]").unwrap());
+        let fence = Fence { id: ItemId(1), attempt: 1 };
+        let finish = Finish {
+            progress: Some(Json::parse("0.5").unwrap()),
+            log_tail: Some("done".to_owned()),
+            ..Finish::new(fence, Outcome::Succeeded(result))
+        };
+        assert_eq!(bytes(&Ending::new(&finish, &Limits::default())), 6 + 3 + 4);
+    }
+}

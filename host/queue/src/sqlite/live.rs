@@ -36,3 +36,24 @@ impl Live {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::ItemId;
+
+    #[test]
+    fn an_attempt_lives_until_it_is_forgotten_or_its_lease_runs_out() {
+        let live = Live::default();
+        let [over, held, ended] = [1, 2, 3].map(|id| Fence { id: ItemId(id), attempt: 1 });
+        let lease = Duration::from_secs(60);
+        live.keep([over], Instant::now());
+        live.keep([held, ended], Instant::now() + lease);
+        live.forget(ended);
+        assert_eq!(live.now(), [held]);
+        live.keep([over], Instant::now() + lease);
+        assert_eq!(live.now().len(), 2);
+    }
+}
