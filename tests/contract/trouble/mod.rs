@@ -2,4 +2,5 @@
 
 mod cut;
 mod disk;
+mod in_turn;
 mod refused;

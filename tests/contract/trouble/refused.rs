@@ -159,6 +159,22 @@ contract_on! { Sqlite:
         store.enqueue(new("a")).await;
     }
 
+    async fn what_is_no_rows_fault_is_no_answer_for_a_row(store) {
+        let (bad, wrong) = (store.running(new("bad")).await, store.running(new("wrong")).await);
+        store.expire(bad.item.id).await;
+        store.expire(wrong.item.id).await;
+        store.refuse_updates_of("bad").await;
+        store.sql("create table probe (id integer primary key)").await;
+        // Neither a constraint nor too large: a mistake of whoever made the trigger.
+        store.sql("create trigger wrong before update on work_items when new.kind = 'wrong' begin insert into probe values ('x'); end").await;
+        let beats = [&bad, &wrong].map(|claim| Beat { fence: claim.fence(), progress: None });
+        assert!(matches!(store.queue.heartbeat(&beats, LEASE).await, Err(QueueError::Unavailable { .. })));
+        let finishes = [&bad, &wrong].map(|claim| Finish::new(claim.fence(), Outcome::Succeeded(None)));
+        assert!(matches!(store.queue.finish(&finishes).await, Err(QueueError::Unavailable { .. })));
+        let sweep = store.host().await.recover_expired(3, 10).await;
+        assert!(matches!(sweep, Err(QueueError::Unavailable { .. })), "{sweep:?}");
+    }
+
     async fn a_file_that_was_taken_away_is_missed_until_it_is_back(store) {
         let id = store.enqueue(new("a")).await;
         let path = store.url.strip_prefix("sqlite://").unwrap();
