@@ -50,6 +50,17 @@ impl Reader<'_> {
 }
 
 contract! {
+    async fn what_a_reader_has_heard_may_be_forgotten(store) {
+        let mut reader = Reader::new(&store).await;
+        let claim = store.running(new("a")).await;
+        let id = claim.item.id;
+        store.queue.finish(&[Finish::new(claim.fence(), Outcome::Succeeded(None))]).await.unwrap();
+        assert_eq!(reader.told().await, [id]);
+        store.age(id, "finished_at", LEASE).await;
+        assert_eq!(store.queue.delete_finished(None, Duration::from_secs(1), 10).await.unwrap(), Some(1));
+        assert_eq!(reader.page(10).await, Some(Vec::new()));
+    }
+
     async fn each_visible_change_is_told(store) {
         let mut reader = Reader::new(&store).await;
         let id = store.enqueue(keyed("a", "k")).await;

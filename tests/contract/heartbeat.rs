@@ -110,5 +110,10 @@ contract_on! { Postgres:
         let pulses = store.queue.heartbeat(&beats, LEASE).await.unwrap();
         assert!(pulses.iter().all(|pulse| *pulse == Pulse::Busy));
         assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+        let finishes: Vec<_> = claims.iter().map(|claim| Finish::new(claim.fence(), Outcome::Succeeded(None))).collect();
+        let asked = Instant::now();
+        let answers = store.queue.finish(&finishes).await.unwrap();
+        assert!(answers.iter().all(|answer| *answer == Recorded::Busy));
+        assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     }
 }

@@ -18,6 +18,7 @@ contract! {
             assert!(matches!(error, QueueError::Unusable { .. }), "{error}");
             assert!(error.to_string().contains("workhost serve"), "{error}");
         }
+        assert!(fresh.check().await.unwrap_err().to_string().contains("lacks migration 0001_work_items"));
         assert_eq!(fresh.migrate().await.unwrap().applied, ["0001_work_items"]);
         fresh.check().await.unwrap();
         empty.remove().await;
@@ -38,6 +39,14 @@ contract! {
             assert!(error.to_string().contains("install a newer workhost"), "{error}");
         }
         assert_eq!(everything(&store).await, before, "what is refused changes nothing");
+    }
+
+    async fn a_schema_that_somebody_changed_does_not_fit(store) {
+        store.sql("alter table schema_migrations rename column checksum to sum").await;
+        for error in [store.queue.check().await.unwrap_err(), store.host().await.migrate().await.unwrap_err()] {
+            assert!(matches!(error, QueueError::Unusable { .. }), "{error}");
+            assert!(error.to_string().contains("does not fit this build"), "{error}");
+        }
     }
 
     async fn a_migration_that_was_changed_is_refused(store) {

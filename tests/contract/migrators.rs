@@ -159,6 +159,21 @@ contract_on! { Postgres:
     }
 }
 
+contract! {
+    async fn a_migration_that_fails_is_told_at_once(store) {
+        let empty = TestStore::new(store.engine).await;
+        if empty.engine == Engine::Postgres {
+            empty.sql("create schema workhost").await;
+        }
+        empty.sql("create table pauses (somebodys integer)").await;
+        let options = ConnectOptions { migration_wait: Duration::from_secs(60), ..ConnectOptions::default() };
+        let host = empty.host_with(options).await;
+        let told = tokio::time::timeout(Duration::from_secs(10), host.migrate()).await.expect("nobody is in the way");
+        assert!(matches!(&told, Err(QueueError::Unavailable { reason }) if reason.contains("already exists")), "{told:?}");
+        empty.remove().await;
+    }
+}
+
 /// Drops a future that is not done after so many steps.
 async fn cut_off_after<T>(mut steps: u32, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);

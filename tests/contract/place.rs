@@ -109,3 +109,14 @@ contract_on! { Postgres:
         }
     }
 }
+
+contract_on! { Sqlite:
+    async fn a_store_that_was_put_back_is_looked_at_anew(store) {
+        let later = || NewItem { delay: Duration::from_secs(3600), ..new("a") };
+        let ids = [store.enqueue(later()).await, store.enqueue(later()).await];
+        assert_eq!(take(&store, 1).await, [], "it knows now where the queue begins");
+        // As an older copy of the file has it: fewer changes were made, and one of these items is due.
+        store.sql(format!("update work_items set changed = 1 - id, run_at = iif(id = {}, 0, run_at)", ids[1].0)).await;
+        assert_eq!(take(&store, 1).await, ids[1..]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workhost_queue::{Beat, Recovered, Status};
+use workhost_queue::{Beat, Finish, Outcome, Recorded, Recovered, Status};
 
 use crate::store::{LEASE, TestStore, ask, contract, contract_on, json, new};
 
@@ -81,6 +81,13 @@ contract! {
         let recovered = store.host().await.recover_expired(3, 2).await.unwrap();
         assert_eq!(recovered.iter().map(|r| r.id).collect::<Vec<_>>(), ids[3..]);
     }
+
+    async fn a_sweep_looks_behind_ten_times_as_many_rows_as_it_may_move(store) {
+        let ids = abandoned(&store, &[&["bad"; 18][..], &["a", "a"]].concat()).await;
+        store.refuse_updates_of("bad").await;
+        let recovered = store.host().await.recover_expired(3, 2).await.unwrap();
+        assert_eq!(recovered.iter().map(|r| r.id).collect::<Vec<_>>(), ids[18..]);
+    }
 }
 
 contract_on! { Postgres:
@@ -108,6 +115,26 @@ contract_on! { Sqlite:
         let recovered = store.queue.recover_expired(3, 100).await.unwrap();
         assert_eq!(recovered.iter().map(|r| r.id).collect::<Vec<_>>(), [id], "what a dead process left is recovered");
         assert_eq!(store.get(ids[0]).await.status, Status::Running);
+    }
+
+    async fn its_own_live_attempts_keep_no_other_from_being_recovered(store) {
+        abandoned(&store, &["a"; 6]).await;
+        let id = store.enqueue(new("b")).await;
+        store.host().await.claim(&ask("gone", &[("b", 1)])).await.unwrap();
+        store.age(id, "lease_expires_at", LEASE * 2).await;
+        let recovered = store.queue.recover_expired(3, 1).await.unwrap();
+        assert_eq!(recovered.iter().map(|r| r.id).collect::<Vec<_>>(), [id]);
+    }
+
+    async fn an_attempt_whose_finish_was_not_recorded_is_still_alive(store) {
+        let claim = store.running(new("bad")).await;
+        store.refuse_updates_of("bad").await;
+        let finish = [Finish::new(claim.fence(), Outcome::Succeeded(None))];
+        assert_eq!(store.queue.finish(&finish).await.unwrap(), [Recorded::Busy]);
+        store.refuse_no_more().await;
+        store.expire(claim.item.id).await;
+        assert_eq!(store.queue.recover_expired(3, 100).await.unwrap(), []);
+        assert_eq!(store.queue.finish(&finish).await.unwrap(), [Recorded::Recorded]);
     }
 
     async fn an_attempt_that_stopped_beating_is_recovered_by_its_own_process_too(store) {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use workhost_queue::QueueError;
+use workhost_queue::{ConnectOptions, Periodic, Pooler, QueueError, Schedule};
 
-use crate::store::{Engine, contract, contract_on, new};
+use crate::store::{Engine, LEASE, contract, contract_on, json, new};
 
 const SOON: Duration = Duration::from_secs(5);
 
@@ -44,6 +44,20 @@ contract! {
     }
 }
 
+contract! {
+    async fn what_a_schedule_enqueues_wakes_this_process_and_nothing_does_when_none_is_due(store) {
+        // Where nobody listens: on SQLite that is so for the own writes, elsewhere behind a pooler.
+        let host = store.host_with(ConnectOptions { pooler: Pooler::Transaction, ..Default::default() }).await;
+        let wake = host.wake();
+        while tokio::time::timeout(Duration::from_millis(600), wake.notified()).await.is_ok() {}
+        let hourly = [Periodic { kind: "a".to_owned(), scope: None, payload: json("{}"), schedule: Schedule::Every(LEASE) }];
+        assert_eq!(host.enqueue_due(&hourly).await.unwrap().len(), 1);
+        tokio::time::timeout(SOON, wake.notified()).await.expect("something was enqueued");
+        assert_eq!(host.enqueue_due(&hourly).await.unwrap(), []);
+        assert!(tokio::time::timeout(Duration::from_millis(400), wake.notified()).await.is_err(), "nothing was");
+    }
+}
+
 contract_on! { Postgres:
     async fn a_listener_that_lost_its_connection_wakes_and_listens_again(store) {
         let wake = store.queue.wake();
@@ -64,6 +78,7 @@ contract_on! { Postgres:
         let options = workhost_queue::ConnectOptions { acquire_timeout: Duration::from_millis(500), ..Default::default() };
         let error = workhost_queue::connect(url, options).await.err().unwrap();
         assert!(matches!(error, QueueError::Unavailable { .. }), "{error}");
+        assert!(error.to_string().contains("refused"), "the reason, and not that the time is over: {error}");
         assert!(!error.to_string().contains("s3cret"), "{error}");
         let error = workhost_queue::connect("mysql://u:s3cret@h/db", Default::default()).await.err().unwrap();
         assert!(error.to_string().contains("expected sqlite:// ") && !error.to_string().contains("s3cret"), "{error}");
