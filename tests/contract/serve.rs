@@ -44,7 +44,7 @@ contract_on! { Sqlite:
         let path = store.url.strip_prefix("sqlite://").unwrap().replace("queue.db", "new.db");
         let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
         let mut somebody = SqliteConnection::connect_with(&options).await.unwrap();
-        sqlx::raw_sql("create table t (a); begin exclusive").execute(&mut somebody).await.unwrap();
+        sqlx::raw_sql("create table t (a); begin; select * from t").execute(&mut somebody).await.unwrap();
         let url = format!("sqlite://{path}");
         let told = connect(&url, ConnectOptions::default()).await.err().unwrap();
         assert!(matches!(told, QueueError::Unavailable { .. }), "{told}");

@@ -55,3 +55,16 @@ pub(crate) fn micros(duration: Duration) -> i64 {
 pub(crate) fn number(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_a_century_at_most() {
+        assert_eq!(micros(Duration::from_millis(1500)), 1_500_000);
+        let century = micros(Duration::MAX);
+        assert_eq!(century, 3_162_240_000_000_000, "of 366 days a year");
+        assert_eq!(micros(Duration::from_micros(century.unsigned_abs()) + Duration::from_micros(1)), century);
+    }
+}

@@ -12,6 +12,10 @@ use crate::{ConnectOptions, QueueError, Result};
 /// How long a write waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How often a file is opened for the first time: changing a new one to WAL fails at once while another process does
+/// the same, whatever the busy timeout.
+const TRIES: u32 = 50;
+
 /// Connections that read. Readers wait for nobody, so a few are enough.
 const READERS: u32 = 4;
 
@@ -79,15 +83,14 @@ pub(super) async fn pools(path: &Path, options: &ConnectOptions) -> Result<(Sqli
     };
     let writer = pool(1).connect_lazy_with(file(path, BUSY_TIMEOUT));
     let readers = pool(READERS).connect_lazy_with(file(path, BUSY_TIMEOUT).pragma("query_only", "on"));
-    // Changing a new file to WAL fails at once while another process does the same, whatever the busy timeout.
-    let mut tries = 0;
-    while let Err(error) = writer.acquire().await {
-        tries += 1;
-        if !is_busy(&error) || tries == 50 {
-            return Err(told(error));
+    for _ in 1..TRIES {
+        match writer.acquire().await {
+            Err(error) if is_busy(&error) => tokio::time::sleep(Duration::from_millis(100)).await,
+            Err(error) => return Err(told(error)),
+            Ok(_) => return Ok((writer, readers)),
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    writer.acquire().await.map_err(told)?;
     Ok((writer, readers))
 }
 
