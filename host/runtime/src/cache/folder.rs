@@ -57,7 +57,7 @@ impl Folder {
             }
         };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
         let open = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
         // Through a `File`, whose metadata std reads; then the folder's again.
         let file = File::from(open);
@@ -80,7 +80,7 @@ impl Folder {
 
     /// The content of a file of at most `limit` bytes that is ours alone to write; `None` where there is none.
     pub(super) fn read(&self, name: &str, limit: u64) -> Result<Option<Content>, String> {
-        let opened = rustix::fs::openat(&self.open, name, OFlags::RDONLY | CAREFUL, Mode::empty());
+        let opened = rustix::fs::openat(&self.open, name, OFlags::RDONLY.union(CAREFUL), Mode::empty());
         let mut file = match opened {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
@@ -129,8 +129,8 @@ impl Folder {
     /// Writes a file under a name that no other has, and answers the name.
     fn unfinished(&self, content: &[&[u8]], sync: bool) -> io::Result<String> {
         let name = format!("{UNFINISHED}{:016x}", rand::random::<u64>());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | CAREFUL;
-        let mut file = File::from(rustix::fs::openat(&self.open, &name, flags, Mode::RUSR | Mode::WUSR)?);
+        let flags = CAREFUL.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL);
+        let mut file = File::from(rustix::fs::openat(&self.open, &name, flags, Mode::RUSR.union(Mode::WUSR))?);
         let mut written = content.iter().try_for_each(|part| file.write_all(part));
         if sync {
             written = written.and_then(|()| file.sync_all());

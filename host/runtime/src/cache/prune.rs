@@ -55,12 +55,15 @@ mod tests {
 
     #[test]
     fn what_was_abandoned_goes_and_what_is_none_of_ours_stays() {
-        let files = vec![
-            file("unfinished-00000000000000aa", 1 << 40, 1000),
-            file("unfinished-00000000000000bb", 10, 5000),
-            file("secret", 32, 0),
-            file("notes.txt", 1 << 40, 0),
-        ];
-        assert_eq!(surplus(files, 0, 1000 + ABANDONED_SECONDS + 1), ["unfinished-00000000000000aa"]);
+        let files = || {
+            vec![
+                file("unfinished-00000000000000aa", 1 << 40, 1000),
+                file("unfinished-00000000000000bb", 10, 5000),
+                file("secret", 32, 0),
+                file("notes.txt", 1 << 40, 0),
+            ]
+        };
+        assert_eq!(surplus(files(), 0, 4601), ["unfinished-00000000000000aa"]);
+        assert_eq!(surplus(files(), 0, 4600), Vec::<String>::new());
     }
 }

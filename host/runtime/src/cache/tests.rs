@@ -125,6 +125,20 @@ fn code_for_another_engine_under_this_ones_name_is_a_miss() {
 }
 
 #[test]
+fn what_is_just_as_large_as_its_limit_is_kept() {
+    let bench = Bench::new();
+    let component = Component::from_binary(&bench.engine, &wat::parse_str("(component)").unwrap()).unwrap();
+    let code = component.serialize().unwrap().len() as u64;
+    CompileCache { entry_bytes: code - 1, ..bench.cache() }.keep(&bench.key("a"), &component);
+    assert_eq!(bench.files(), ["secret"]);
+    let cache = CompileCache { entry_bytes: code, ..bench.cache() };
+    cache.keep(&bench.key("a"), &component);
+    assert!(cache.find(&bench.engine, &bench.key("a")).is_some());
+    let smaller = CompileCache { entry_bytes: code - 1, ..bench.cache() };
+    assert!(smaller.find(&bench.engine, &bench.key("a")).is_none(), "not read either");
+}
+
+#[test]
 fn what_is_too_large_is_not_kept() {
     let bench = Bench::new();
     let small = CompileCache { entry_bytes: 1000, ..bench.cache() };

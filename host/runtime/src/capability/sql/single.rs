@@ -27,7 +27,7 @@ pub(super) fn must_be_one(statement: &str) -> Result<(), String> {
             '[' => quoted(&statement[at..], ']'),
             '-' | '/' => skip_blank(&statement[at..]).max(1),
             ';' => {
-                let tail = statement[at + 1..].trim_start_matches(|c: char| c == ';' || c.is_whitespace());
+                let tail = statement[at..].trim_start_matches(|c: char| c == ';' || c.is_whitespace());
                 let tail = &tail[skip_blank(tail)..];
                 return if tail.trim_matches(|c: char| c == ';' || c.is_whitespace()).is_empty() {
                     Ok(())
@@ -114,6 +114,7 @@ mod tests {
             "select 1",
             "select 1;",
             "select 1 ; -- done\n",
+            "select 1; -- done\n ; ",
             "select ';'",
             "select \";\"",
             "select [;]",
