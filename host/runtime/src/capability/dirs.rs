@@ -162,6 +162,7 @@ mod tests {
     fn a_scope_fills_its_own_segment_only_and_is_one_plain_name() {
         let grant = grant("/srv/{scope}/files");
         assert_eq!(host_path(&grant, Some("a")).unwrap(), PathBuf::from("/srv/a/files"));
+        assert_eq!(host_path(&grant, Some("a:b.c")).is_ok(), cfg!(unix), "an ordinary name, except where drives are");
         for scope in ["", ".", "..", "a/b", "../a", "/etc", "a\\b", "a\0b"] {
             assert!(host_path(&grant, Some(scope)).is_err(), "{scope:?}");
         }

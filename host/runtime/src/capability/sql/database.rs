@@ -169,6 +169,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_database_in_memory_is_refused_whatever_its_url() {
+        for url in ["sqlite::memory:", "sqlite://app.db?mode=memory"] {
+            let error = Database::connect("app", url).await.unwrap_err();
+            assert!(matches!(error, DatabaseError::Url { .. }), "{url}: {error}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_missing_sqlite_file_is_not_created() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("app.db");

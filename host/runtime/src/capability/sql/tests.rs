@@ -30,3 +30,15 @@ pub(super) async fn error(sql: &mut SqlContext, name: &str, params: Vec<Value>) 
 pub(super) fn same(value: &Value, other: &Value) -> bool {
     format!("{value:?}") == format!("{other:?}")
 }
+
+#[test]
+fn rows_just_as_large_as_their_limit_are_passed_on() {
+    let limits = SqlLimits { rows: 9, bytes: 16 + 20, time: std::time::Duration::MAX };
+    let row = |text: &str| vec![Value::Text(text.to_owned())];
+    let mut collector = Collector::new(limits);
+    collector.push(row("abcd")).unwrap();
+    collector.push(row("")).unwrap();
+    assert!(matches!(collector.push(row("")), Err(SqlError::TooLarge(_))));
+    collector = Collector::new(limits);
+    assert!(matches!(collector.push(row(&"x".repeat(21))), Err(SqlError::TooLarge(_))));
+}

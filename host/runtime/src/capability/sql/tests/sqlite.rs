@@ -6,6 +6,7 @@ use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
 use tempfile::TempDir;
 
+use super::super::database::Pool;
 use super::super::sql::Host;
 use super::super::*;
 use super::{caller, error, grant_of, rows, same};
@@ -80,6 +81,44 @@ async fn times_uuids_and_json_are_text_of_one_shape() {
         assert!(
             matches!(error(&mut sql, "echo", vec![wrong]).await, SqlError::Invalid(reason) if reason.starts_with("parameter 1: "))
         );
+    }
+}
+
+#[tokio::test]
+async fn what_is_stored_comes_out_as_its_column_says_where_it_can() {
+    let app = App::new("create table t (b boolean, at datetime)").await;
+    let mut sql = app.grant(&[("put", "insert into t values ($1, $2)"), ("get", "select * from t")]).await;
+    let stored = [
+        vec![Value::Boolean(false), Value::Text("some day".into())],
+        vec![Value::Integer(2), Value::Text("2026-01-31".into())],
+    ];
+    for row in &stored {
+        sql.execute("put".into(), row.clone()).await.unwrap().unwrap();
+    }
+    let out = rows(&mut sql, "get", vec![]).await;
+    assert!(out.iter().flatten().zip(stored.iter().flatten()).all(|(out, put)| same(out, put)), "{out:?}");
+}
+
+#[tokio::test]
+async fn a_statement_that_is_over_stops_no_other_on_its_connection() {
+    let mut app = App::new("create table t (v)").await;
+    app.limits.sql_time = Duration::from_millis(50);
+    let database = Database::connect("app", &app.url()).await.unwrap();
+    let Pool::Sqlite(pool) = &database.pool else { panic!() };
+    let grant = SqlGrant { database: database.clone(), statement: "select 1".into() };
+    let statements = prepare(BTreeMap::from([("one".to_owned(), grant)]), &app.limits).await.unwrap();
+    let mut sql = SqlContext::new(app.control.clone(), Arc::new(statements), &app.limits);
+    assert_eq!(rows(&mut sql, "one", vec![]).await.len(), 1);
+    tokio::time::sleep(2 * app.limits.sql_time).await;
+    let mut connections = Vec::new();
+    for _ in 0..pool.size() {
+        connections.push(pool.acquire().await.unwrap());
+    }
+    let long =
+        "with recursive n (i) as (select 1 union all select i + 1 from n where i < 100000) select count(*) from n";
+    for connection in &mut connections {
+        let counted: i64 = sqlx::query_scalar(long).fetch_one(&mut **connection).await.unwrap();
+        assert_eq!(counted, 100_000);
     }
 }
 
