@@ -83,3 +83,40 @@ pub(crate) fn contract(engine: &Engine, component: &Component) -> Result<String,
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_component_exports_instead_of_a_handler_is_told() {
+        let engine = Engine::default();
+        let told = |text: &str| {
+            let component = Component::from_binary(&engine, &wat::parse_str(text).unwrap()).unwrap();
+            contract(&engine, &component).unwrap_err().to_string()
+        };
+        assert!(told("(component)").contains("it exports nothing"));
+        let other = r#"(component (component $c) (instance $i (instantiate $c)) (export "other" (instance $i)))"#;
+        assert!(told(other).contains("it exports `other`"));
+    }
+
+    #[test]
+    fn a_file_just_as_large_as_its_limit_is_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let bytes = wat::parse_str("(component)").unwrap();
+        std::fs::write(file.path(), &bytes).unwrap();
+        let limit = bytes.len() as u64;
+        assert_eq!(Source::read(file.path(), limit).unwrap().size(), bytes.len());
+        assert!(matches!(Source::read(file.path(), limit - 1), Err(LoadError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn a_feature_that_is_off_is_told_from_a_broken_file() {
+        let refused = |words: &'static str| refusal(Path::new("x.wasm"), &wasmtime::Error::msg(words));
+        for off in ["memory64 must be enabled", "requires the gc feature"] {
+            assert!(matches!(refused(off), LoadError::Feature { .. }), "{off}");
+        }
+        assert!(matches!(refused("exceeds the limit of 4"), LoadError::TooDemanding { .. }));
+        assert!(matches!(refused("unexpected end"), LoadError::Invalid { .. }));
+    }
+}

@@ -138,6 +138,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_just_as_much_as_its_limit_is_taken() {
+        let (name, schema) = ("n".repeat(KIND_BYTES), "{}".to_owned() + &" ".repeat(SCHEMA_BYTES - 2));
+        let kinds = check(vec![kind("a", "{}"), kind("b", "{}"), kind(&name, &schema)], 3).unwrap();
+        assert_eq!((kinds.len(), &kinds[2].kind), (3, &name));
+        assert!(refused(vec![kind(&format!("{name}n"), "{}")]).contains("1 to 128 bytes"));
+        assert!(refused(vec![kind("a", &format!("{schema} "))]).contains("has 262145 bytes; the most is 262144"));
+    }
+
+    #[test]
     fn nonsense_is_refused_in_words() {
         assert_eq!(refused(vec![]), "describe: it names no kind");
         assert_eq!(refused(vec![kind("a", "{}"), kind("a", "{}")]), "the component describes kind `a` twice");

@@ -90,3 +90,23 @@ fn tick(engine: &Engine, every: Duration) -> Result<(), RuntimeError> {
         .map_err(|error| RuntimeError::Thread { reason: error.to_string() })?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pool_has_room_for_all_that_all_attempts_may_use() {
+        let limits = Limits { attempts: 7, core_instances: 5, memories: 3, tables: 11, ..Limits::default() };
+        let pool = format!("{:?}", pool(&limits));
+        for (what, most) in [
+            ("total_component_instances", 7),
+            ("total_core_instances", 35),
+            ("total_memories", 21),
+            ("total_tables", 77),
+            ("total_stacks", 7),
+        ] {
+            assert!(pool.contains(&format!("{what}: {most},")), "{what} is not {most}: {pool}");
+        }
+    }
+}

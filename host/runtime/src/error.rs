@@ -315,3 +315,24 @@ fn refused_hint(imports: &[RefusedImport]) -> String {
     }
     hints.join("; ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_imports_are_told_by_name() {
+        let import = |name: &str| RefusedImport { name: name.to_owned(), grant: None };
+        let imports = vec![import("wasi:http/types@0.2.0"), import("a:b/c")];
+        let told = LoadError::ImportsRefused { imports }.to_string();
+        assert!(told.contains("`wasi:http/types@0.2.0`, `a:b/c`"), "{told}");
+    }
+
+    #[test]
+    fn several_errors_are_told_one_after_the_other() {
+        let twice = |kind: &str| LoadError::DescribedTwice { kind: kind.to_owned() };
+        let told = LoadError::all(vec![twice("a"), twice("b")]).unwrap_err();
+        assert_eq!(told.to_string(), format!("{}; {}", twice("a"), twice("b")));
+        assert_eq!((told.each().len(), told.code(), told.hint()), (2, "kind-described-twice", None));
+    }
+}

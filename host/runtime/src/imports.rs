@@ -137,3 +137,36 @@ pub(crate) fn unused_grants(imports: &[Import], grants: &Grants) -> Vec<&'static
     let is_unused = |capability: &&Capability| (capability.is_granted)(grants) && !imported(capability.interfaces[0]);
     capability::ALL.into_iter().filter(is_unused).map(|capability| capability.form.key).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::capability::dirs::DirGrant;
+    use crate::grants::StatementText;
+
+    fn imports(names: &[&str]) -> Vec<Import> {
+        names.iter().map(|name| Import { name: (*name).to_owned(), class: ImportClass::Granted }).collect()
+    }
+
+    #[test]
+    fn a_grant_is_of_use_where_its_interface_is_imported() {
+        let statement = StatementText { database: "app".to_owned(), text: "select 1".to_owned() };
+        let dir = DirGrant { guest_path: "/data".to_owned(), host_path: "/srv".to_owned(), writable: false };
+        let all = Outline {
+            statements: BTreeMap::from([("count".to_owned(), statement)]),
+            retention: true,
+            dirs: vec![dir],
+            memory_bytes: None,
+        };
+        assert_eq!(unused_grants(&[], &all), ["sql", "retention", "dirs"]);
+        let used = ["workhost:handler/sql@0.1.0", "workhost:handler/retention@0.1.0", "wasi:filesystem/types@0.2.6"];
+        assert!(unused_grants(&imports(&used), &all).is_empty());
+        assert_eq!(unused_grants(&imports(&used[..2]), &all), ["dirs"]);
+        assert!(unused_grants(&[], &Outline::default()).is_empty());
+        let files = InterfaceName::parse(used[2]);
+        assert_eq!(classify(&files, &all), Ok(ImportClass::Granted));
+        assert_eq!(classify(&files, &Outline::default()), Ok(ImportClass::Inert));
+    }
+}

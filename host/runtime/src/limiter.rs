@@ -139,5 +139,9 @@ mod tests {
         let mut limiter = Limiter::new(&Limits::default(), MIB);
         assert!(limiter.table_growing(0, 150_000, None).unwrap());
         assert!(limiter.table_growing(0, 50_001, None).is_err());
+        let mut limiter = Limiter::new(&Limits::default(), MIB);
+        assert!(limiter.table_growing(0, 150_000, None).unwrap());
+        limiter.table_grow_failed(wasmtime::Error::msg("no memory")).unwrap();
+        assert!(limiter.table_growing(0, 200_000, None).unwrap(), "what failed costs nothing");
     }
 }

@@ -76,5 +76,6 @@ mod tests {
         assert_eq!(size(64 << 20), "64 MiB");
         assert_eq!(size(1 << 30), "1 GiB");
         assert_eq!(size((1 << 20) + 1), "1048577 bytes");
+        assert_eq!(size(0), "0 bytes");
     }
 }

@@ -86,6 +86,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_longer_than_any_that_people_wrote_is_not_demangled() {
+        let mangled = |name: usize| format!("_ZN3foo{name}{}E", "a".repeat(name));
+        let longest = MANGLED - mangled(1000).len() + 1000;
+        assert_eq!(mangled(longest).len(), MANGLED);
+        assert!(demangled(&mangled(longest)).starts_with("foo::aaa"));
+        for longer in [longest + 1, longest + 1000] {
+            assert!(demangled(&mangled(longer)).starts_with("_ZN3foo"));
+        }
+    }
+
+    #[test]
     fn a_name_that_grows_without_bounds_is_cut_at_once() {
         // Each type is made of the one before it, twice.
         let digit = |n| char::from_digit(n, 36).unwrap().to_ascii_uppercase();

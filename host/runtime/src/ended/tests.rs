@@ -46,6 +46,15 @@ fn limits_are_told_by_name() {
     );
     let counted = wasmtime::Error::msg("resource limit exceeded: memory count too high at 5");
     assert_eq!(ended(counted, ""), Ended::Limit { limit: "limit of 4 memories".into() });
+    let limits = Limits::default();
+    for (what, told) in [
+        ("table", format!("limit of {} tables", limits.tables)),
+        ("instance", format!("limit of {} core instances", limits.core_instances)),
+        ("fiber", "limit on instances, tables and memories (fiber count too high at 5)".to_owned()),
+    ] {
+        let counted = wasmtime::Error::msg(format!("resource limit exceeded: {what} count too high at 5"));
+        assert_eq!(ended(counted, ""), Ended::Limit { limit: told });
+    }
 }
 
 #[test]
@@ -53,6 +62,7 @@ fn a_result_is_json_within_its_limit() {
     let limits = Limits { result_bytes: 8, ..Limits::default() };
     let run = |summary: &str| from_run(Ok(Ok(Ending::Done(Some(summary.into())))), "", &limits, &Mask::default());
     assert_eq!(run("[1,2,3]"), Ended::Done(Some("[1,2,3]".into())));
+    assert_eq!(run("[1,2,34]"), Ended::Done(Some("[1,2,34]".into())));
     assert_eq!(run("[1,2,3,4]"), Ended::Limit { limit: "result larger than 8 bytes".into() });
     assert!(matches!(run("{"), Ended::Trapped { message } if message.starts_with("the handler's result is not JSON")));
 }

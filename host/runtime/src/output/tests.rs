@@ -81,3 +81,25 @@ fn the_end_of_all_streams_stays_with_the_attempt_also_what_was_dropped() {
     drop(output);
     assert_eq!(control.log_tail().unwrap(), "stdout: one\nwarn: two\\u{1b}\nstderr: three");
 }
+
+#[test]
+fn one_call_prints_no_more_than_its_limit() {
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use tokio::io::AsyncWrite as _;
+    use wasmtime_wasi::cli::{IsTerminal as _, StdoutStream as _};
+    use wasmtime_wasi::p2::{OutputStream as _, StreamError};
+
+    let lines = events(&Limits { write_bytes: 8, ..Limits::default() }, |output| {
+        let mut printer = output.stream(Stream::Stdout);
+        assert!(!printer.is_terminal());
+        assert_eq!(printer.check_write().unwrap(), 8);
+        assert!(matches!(printer.write("123456789".into()), Err(StreamError::Trap(_))));
+        printer.p2_stream().write("1234567\n".into()).unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        let written = Pin::new(&mut printer).poll_write(&mut context, b"abcdefg\nh");
+        assert!(matches!(written, Poll::Ready(Ok(8))), "{written:?}");
+    });
+    assert_eq!(lines, ["1234567", "abcdefg"].map(|line| format!("{BEFORE}{line}{AFTER}")));
+}
