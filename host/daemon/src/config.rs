@@ -286,3 +286,6 @@ fn default_retry_delay_max() -> Duration {
 fn empty_object() -> serde_json::Value {
     serde_json::Value::Object(serde_json::Map::new())
 }
+
+#[cfg(test)]
+mod tests;

@@ -170,3 +170,6 @@ fn check(config: &Config) -> Vec<Finding> {
     }
     findings
 }
+
+#[cfg(test)]
+mod tests;

@@ -134,6 +134,20 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_quoted_where_toml_needs_it() {
+        for (name, written) in [("a-b_1", "a-b_1"), ("a b", "\"a b\""), ("é", "\"é\""), ("", "\"\""), ("\"", r#""\"""#)]
+        {
+            assert_eq!(key(name), written);
+        }
+    }
+
+    #[test]
+    fn a_finding_says_no_more_than_a_person_reads() {
+        let problem = source("").finding("x", &[], "x".repeat(3000), None).problem;
+        assert!(problem.starts_with(&"x".repeat(2048)) && problem.ends_with("(952 bytes more)"), "{problem}");
+    }
+
+    #[test]
     fn keys_read_as_people_write_them() {
         assert_eq!(display(&["handlers", "0", "sql", "x"]), "handlers[0].sql.x");
     }

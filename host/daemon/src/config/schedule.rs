@@ -142,6 +142,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_the_store_takes_is_no_finding() {
+        let settings = "every = \"1s\"\nscope = \"required\"\nscopes = [\"a\", \"b\"]";
+        assert_eq!(read_kind(settings), Ok(Some(Schedule::Every(Duration::from_secs(1)))));
+    }
+
     /// The schedule of the kind `a`, or what is told of it.
     fn read_kind(settings: &str) -> Result<Option<Schedule>, String> {
         let text = format!("[kinds.a]\n{settings}\n");

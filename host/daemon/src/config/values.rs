@@ -132,6 +132,15 @@ mod tests {
     }
 
     #[test]
+    fn a_duration_has_a_hundred_years_at_most() {
+        let read = |text: &str| duration::deserialize(toml::Value::from(text));
+        assert_eq!(read("36600days").unwrap(), std::time::Duration::from_secs(3_162_240_000));
+        for longer in ["36600days 1s", "40000days"] {
+            assert!(read(longer).unwrap_err().to_string().contains("longer than a hundred years"), "{longer}");
+        }
+    }
+
+    #[test]
     fn sizes_are_read_with_their_unit() {
         assert_eq!(parse_bytes("64MiB"), Ok(64 << 20));
         assert_eq!(parse_bytes("2 GiB"), Ok(2 << 30));

@@ -90,3 +90,23 @@ fn dirs(settings: &HandlerSettings, config: &Config) -> Vec<DirGrant> {
     };
     settings.dirs.iter().map(dir).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_granted_to_read_unless_it_says_more() {
+        let dirs = "[[handlers]]
+            component = \"a.wasm\"
+            dirs = [{ guest = \"/in\", path = \"/srv/in\" }, { guest = \"/out\", path = \"/srv/out\", mode = \"read-write\" }]";
+        let config: Config = toml::from_str(dirs).unwrap();
+        let dir = |guest: &str, host: &str, writable| DirGrant {
+            guest_path: guest.to_owned(),
+            host_path: host.to_owned(),
+            writable,
+        };
+        let granted = outline(&config.handlers[0], &config).dirs;
+        assert_eq!(granted, [dir("/in", "/srv/in", false), dir("/out", "/srv/out", true)]);
+    }
+}

@@ -103,6 +103,20 @@ mod tests {
     }
 
     #[test]
+    fn a_payload_with_just_as_many_values_as_can_be_checked_is_taken() {
+        // 10,000 parts, none of which is for this payload.
+        let schema = json!({ "properties": { "x": { "allOf": vec![true; 9998] } } });
+        let schema = PayloadSchema::compile(&schema).unwrap();
+        let payload = |fields: u32| {
+            let fields: serde_json::Map<String, Value> = (0..fields).map(|n| (n.to_string(), json!(n))).collect();
+            json!({ "y": fields })
+        };
+        assert_eq!(schema.check(&payload(1998)), Ok(()));
+        let told = schema.check(&payload(1999)).unwrap_err();
+        assert_eq!(told, "payload: 2001 values are too many for a schema of 10000 parts");
+    }
+
+    #[test]
     fn a_violation_cannot_speak_to_a_terminal() {
         let schema = PayloadSchema::compile(&json!({ "additionalProperties": false })).unwrap();
         let error = schema.check(&json!({ "\u{1b}[31m\n::error::x\u{202e}": 1 })).unwrap_err();

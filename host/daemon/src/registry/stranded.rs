@@ -99,3 +99,25 @@ impl Stranded {
         config.source.finding(code, &["kinds", kind], problem, Some(mend.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use workhost_queue::{ConnectOptions, Json, NewItem, connect};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_what_is_queued_is_stranded() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("queue.db").display());
+        let queue = connect(&url, ConnectOptions::default()).await.unwrap();
+        queue.migrate().await.unwrap();
+        let item = NewItem::new("a", Json::parse("{}").unwrap());
+        let ids = queue.enqueue(&[item.clone(), item]).await.unwrap();
+        queue.cancel(ids[0].id()).await.unwrap();
+        let config: Config = toml::from_str("").unwrap();
+        let found = stranded(&config, &*queue, |_| None).await.unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].problem.starts_with("1 queued item of kind `a`"), "{}", found[0]);
+    }
+}

@@ -50,3 +50,50 @@ fn what_is_too_large_or_cannot_be_told_is_refused() {
     assert!(parts(&json!({ "$dynamicRef": "#a" })).unwrap_err().contains("$dynamicRef"));
     assert!(parts(&json!({ "$ref": "#nowhere" })).unwrap_err().contains("no path within the schema"));
 }
+
+#[test]
+fn each_keyword_applies_the_parts_that_it_says() {
+    for (schema, count) in [
+        (json!({ "enum": [1, 2, 3], "required": ["a"] }), 1),
+        (json!({ "not": {} }), 2),
+        (json!({ "anyOf": [{}, {}, true] }), 4),
+        (json!({ "items": {} }), 2),
+        (json!({ "items": [{}, {}] }), 3),
+        (json!({ "dependentSchemas": { "a": {}, "b": true } }), 3),
+        (json!({ "dependencies": { "a": ["b", "c"], "d": {} } }), 2),
+        (json!({ "patternProperties": { "a": {} }, "additionalProperties": false }), 3),
+    ] {
+        assert_eq!(parts(&schema), Ok(count), "{schema}");
+    }
+}
+
+#[test]
+fn a_field_that_is_named_is_one_of_those_left_over_too() {
+    let both = json!({ "properties": { "a": { "$ref": "#" } }, "additionalProperties": { "$ref": "#" } });
+    assert!(parts(&both).unwrap_err().contains("more than once to one value"));
+}
+
+#[test]
+fn what_is_just_as_much_as_its_limit_is_taken() {
+    let described = |bytes: usize| json!({ "description": "x".repeat(bytes - 18) });
+    assert_eq!(parts(&described(65_536)), Ok(1));
+    assert!(parts(&described(65_537)).is_err());
+    let all = |parts: usize| json!({ "allOf": vec![true; parts - 1] });
+    assert_eq!(parts(&all(10_000)), Ok(10_000));
+    assert!(parts(&all(10_001)).is_err());
+}
+
+#[test]
+fn parts_that_apply_each_other_in_a_row_are_followed_so_far() {
+    let row = |length: usize| {
+        let mut parts: Map<String, Value> =
+            (0..length - 1).map(|n| (n.to_string(), json!({ "$ref": format!("#/$defs/{}", n + 1) }))).collect();
+        parts.insert((length - 1).to_string(), json!({ "properties": { "x": { "$ref": "#/$defs/0" } } }));
+        json!({ "$defs": parts, "$ref": "#/$defs/0" })
+    };
+    assert_eq!(parts(&row(198)), Ok(201));
+    for length in [199, 200] {
+        assert!(parts(&row(length)).unwrap_err().contains("apply each other more than"), "{length}");
+    }
+    assert!(parts(&row(201)).unwrap_err().contains("it is recursive"));
+}
