@@ -106,8 +106,8 @@ mod tests {
         let bytes = wat::parse_str("(component)").unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
         let limit = bytes.len() as u64;
-        assert_eq!(Source::read(file.path(), limit).unwrap().size(), bytes.len());
-        assert!(matches!(Source::read(file.path(), limit - 1), Err(LoadError::TooLarge { .. })));
+        assert_eq!(Source::read(file.path().into(), limit).unwrap().size(), bytes.len());
+        assert!(matches!(Source::read(file.path().into(), limit - 1), Err(LoadError::TooLarge { .. })));
     }
 
     #[test]

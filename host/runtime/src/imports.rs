@@ -140,11 +140,9 @@ pub(crate) fn unused_grants(imports: &[Import], grants: &Grants) -> Vec<&'static
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::capability::dirs::DirGrant;
-    use crate::grants::StatementText;
+    use crate::capability::retention::RetentionGrant;
 
     fn imports(names: &[&str]) -> Vec<Import> {
         names.iter().map(|name| Import { name: (*name).to_owned(), class: ImportClass::Granted }).collect()
@@ -152,21 +150,28 @@ mod tests {
 
     #[test]
     fn a_grant_is_of_use_where_its_interface_is_imported() {
-        let statement = StatementText { database: "app".to_owned(), text: "select 1".to_owned() };
         let dir = DirGrant { guest_path: "/data".to_owned(), host_path: "/srv".to_owned(), writable: false };
-        let all = Outline {
-            statements: BTreeMap::from([("count".to_owned(), statement)]),
-            retention: true,
-            dirs: vec![dir],
-            memory_bytes: None,
-        };
-        assert_eq!(unused_grants(&[], &all), ["sql", "retention", "dirs"]);
-        let used = ["workhost:handler/sql@0.1.0", "workhost:handler/retention@0.1.0", "wasi:filesystem/types@0.2.6"];
-        assert!(unused_grants(&imports(&used), &all).is_empty());
-        assert_eq!(unused_grants(&imports(&used[..2]), &all), ["dirs"]);
-        assert!(unused_grants(&[], &Outline::default()).is_empty());
-        let files = InterfaceName::parse(used[2]);
-        assert_eq!(classify(&files, &all), Ok(ImportClass::Granted));
-        assert_eq!(classify(&files, &Outline::default()), Ok(ImportClass::Inert));
+        let two = Grants { retention: Some(RetentionGrant { min_days: 1 }), dirs: vec![dir], ..Grants::default() };
+        assert_eq!(unused_grants(&[], &two), ["retention", "dirs"]);
+        let used = ["workhost:handler/retention@0.1.0", "wasi:filesystem/types@0.2.6"];
+        assert!(unused_grants(&imports(&used), &two).is_empty());
+        assert_eq!(unused_grants(&imports(&used[..1]), &two), ["dirs"]);
+        assert!(unused_grants(&[], &Grants::default()).is_empty());
+        let files = InterfaceName::parse(used[1]);
+        assert_eq!(classify(&files, &two), Ok(ImportClass::Granted));
+        assert_eq!(classify(&files, &Grants::default()), Ok(ImportClass::Inert));
+    }
+
+    #[test]
+    fn every_capability_is_of_use_by_its_own_interface_and_lets_in_nothing_else() {
+        for capability in capability::ALL {
+            let used: Vec<&str> = capability.interfaces.to_vec();
+            for interface in &used {
+                assert_eq!(capability::of(interface).map(|of| of.form.key), Some(capability.form.key), "{interface}");
+            }
+            assert!(!(capability.is_granted)(&Grants::default()), "{}", capability.form.key);
+            assert!(capability.form.table().starts_with('['), "{}", capability.form.toml);
+            assert!(capability.form.toml.contains(capability.form.key), "{}", capability.form.toml);
+        }
     }
 }

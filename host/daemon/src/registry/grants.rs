@@ -106,7 +106,7 @@ mod tests {
             host_path: host.to_owned(),
             writable,
         };
-        let granted = outline(&config.handlers[0], &config).dirs;
+        let granted = grants(&config.handlers[0], &config).dirs;
         assert_eq!(granted, [dir("/in", "/srv/in", false), dir("/out", "/srv/out", true)]);
     }
 }

@@ -55,7 +55,7 @@ mod tests {
         assert!(long.starts_with(r#"sent user="a \"b\"" text="\u{1}"#) && long.ends_with("bytes more)"), "{long}");
         assert!(long.len() < 70, "{long}");
         let control = [("text".to_owned(), "\u{1}".repeat(100))];
-        let long = Line::of_log("sent", &control, 40).text(40).unwrap();
+        let long = Line::of_log("sent", &control, 40).text(40, &Mask::default()).unwrap();
         assert!(long.ends_with("(216 bytes more)"), "64 were never written out: {long}");
     }
 
@@ -67,7 +67,7 @@ mod tests {
         }
         assert_eq!((line.bytes.len(), line.cut), (10, 690));
         assert!(
-            line.text(10).is_some_and(|text| text.ends_with("(690 bytes more)")),
+            line.text(10, &Mask::default()).is_some_and(|text| text.ends_with("(690 bytes more)")),
             "blank, but not all of it is known"
         );
     }

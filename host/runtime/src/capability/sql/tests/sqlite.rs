@@ -105,9 +105,10 @@ async fn a_statement_that_is_over_stops_no_other_on_its_connection() {
     app.limits.sql_time = Duration::from_millis(50);
     let database = Database::connect("app", &app.url()).await.unwrap();
     let Pool::Sqlite(pool) = &database.pool else { panic!() };
-    let grant = SqlGrant { database: database.clone(), statement: "select 1".into() };
-    let statements = prepare(BTreeMap::from([("one".to_owned(), grant)]), &app.limits).await.unwrap();
-    let mut sql = SqlContext::new(app.control.clone(), Arc::new(statements), &app.limits);
+    let grants = BTreeMap::from([("one".to_owned(), grant_of("select 1"))]);
+    let databases = BTreeMap::from([("app".to_owned(), database.clone())]);
+    let statements = prepare(&grants, &databases, &app.limits).await.unwrap();
+    let mut sql = SqlContext::new(caller(&app.control), Arc::new(statements), &app.limits);
     assert_eq!(rows(&mut sql, "one", vec![]).await.len(), 1);
     tokio::time::sleep(2 * app.limits.sql_time).await;
     let mut connections = Vec::new();
