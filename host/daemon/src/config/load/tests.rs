@@ -18,7 +18,7 @@ fn a_file_has_four_mebibytes_at_most() {
     for (bytes, fits) in [(4_194_304, true), (4_194_305, false), (5_000_000, false)] {
         let told = told(&"#".repeat(bytes));
         assert_eq!(told.is_empty(), fits, "{told}");
-        assert!(fits || told.contains(&format!("has {bytes} bytes; a configuration has at most 4194304")), "{told}");
+        assert!(fits || told.contains(&format!("has {bytes} bytes; the most is 4194304")), "{told}");
     }
 }
 
