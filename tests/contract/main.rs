@@ -27,6 +27,7 @@ mod place;
 mod pooler;
 mod read;
 mod recover;
+mod replicated;
 mod retention;
 mod rolling;
 mod schedule;

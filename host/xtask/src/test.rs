@@ -106,11 +106,16 @@ fn integration(args: &Args, workspace: &Workspace, tally: &mut Tally) -> Result<
     let server = Server::start(&programs, Purpose::Tests)?;
     let components = workspace.components_dir().display().to_string();
     let pooler = pgbouncer::provide()?.display().to_string();
-    let environment = [
+    let folder = programs.folder().display().to_string();
+    let libraries = programs.libraries().map(|folder| folder.display().to_string());
+    let mut environment = vec![
         ("WORKHOST_TEST_POSTGRES", server.url()),
+        // For tests that stop or promote a server, and so need one of their own.
+        ("WORKHOST_TEST_POSTGRES_PROGRAMS", &folder),
         ("WORKHOST_TEST_PGBOUNCER", &pooler),
         ("WORKHOST_TEST_COMPONENTS", &components),
     ];
+    environment.extend(libraries.as_deref().map(|folder| ("WORKHOST_TEST_POSTGRES_LIBRARIES", folder)));
     // What a crate tests inside itself and needs the server for is marked as ignored there.
     tally.add("integration", tests(workspace, args, "host", &["--lib"], &environment, &["--ignored"])?);
     // Without `--package`: cargo would choose other features for the dependencies, and build them anew.

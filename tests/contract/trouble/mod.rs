@@ -4,3 +4,5 @@ mod cut;
 mod disk;
 mod in_turn;
 mod refused;
+mod standby;
+mod verbs;

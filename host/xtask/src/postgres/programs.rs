@@ -50,6 +50,16 @@ impl Programs {
         format!("PostgreSQL {} in {}", self.major, self.bin.display())
     }
 
+    /// Where they lie.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.bin
+    }
+
+    /// Where shared libraries lie that they need and the system has not.
+    pub(crate) fn libraries(&self) -> Option<&Path> {
+        self.libraries.as_deref()
+    }
+
     /// One of the programs.
     pub(super) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.bin.join(program));
