@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use sqlx::Connection as _;
 use workhost_queue::{
     AuditPage, Beat, CancelAnswer, Changes, Claim, Deed, Enqueued, Filter, Finish, HostReport, ItemId, NewToken,
     Outcome, Pausable, Pulse, Queue, QueueError, Recorded, Result, Role, Status, connect,
@@ -129,6 +130,23 @@ async fn a_host_of_a_standby_goes_on_once_that_is_promoted() {
     assert_eq!(standby.list(&Filter::default()).await.unwrap().len(), 3);
     // What a standby cannot do either is to listen.
     tokio::time::timeout(PATIENCE, standby.wake().notified()).await.expect("the host hears of new work again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_being_enqueued_while_a_standby_looked_is_claimed_as_soon_as_it_is_promoted() {
+    let pair = Pair::start().await;
+    let (primary, standby) = (pair.primary().host().await, pair.standby().host().await);
+    primary.migrate().await.unwrap();
+    let mut application = pair.primary().connection("postgres").await.unwrap();
+    let mut tx = application.begin().await.unwrap();
+    let id: i64 =
+        sqlx::query_scalar("select e.id from workhost.enqueue('a', '{}') as e").fetch_one(&mut *tx).await.unwrap();
+    // The standby hears of a transaction that is open by one that came later and ended.
+    primary.enqueue(&[new("b")]).await.unwrap();
+    assert_eq!(standby.claim(&ask("h", &[("a", 1)])).await.unwrap().len(), 0);
+    tx.commit().await.unwrap();
+    pair.standby().promote().await;
+    assert_eq!(claim_one(&*standby).await.item.id, ItemId(id));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,9 +7,21 @@ use time::OffsetDateTime;
 use super::pool::Pool;
 use crate::claiming::{Arrival, Found, Frontier, Lane, Place, Sight, Survey};
 
+/// The mark of a statement: its snapshot. That of a hot standby does not list the transactions that are open, so there it
+/// ends at the oldest of them: each is newer than the mark. A statement that a promotion overtakes may still have
+/// such a snapshot, but its transaction began as one that only reads.
+macro_rules! mark {
+    () => {
+        "case current_setting('transaction_read_only')
+            when 'on' then format('%1$s:%1$s:', pg_snapshot_xmin(pg_current_snapshot()))
+            else pg_current_snapshot()::text
+        end as mark"
+    };
+}
+
 /// Hops through the indexes from lane to lane, whatever waits in them.
 pub(super) async fn survey(pool: &Pool, kinds: &[String], scopes: Option<&[String]>) -> sqlx::Result<Survey<String>> {
-    let rows = sqlx::query(
+    let rows = sqlx::query(concat!(
         "with recursive loose as (
             select l.* from unnest($1::text[]) as k (kind) cross join lateral (
                 select w.scope, w.kind, w.priority, w.run_at, w.id from workhost.work_items w
@@ -52,13 +64,15 @@ pub(super) async fn survey(pool: &Pool, kinds: &[String], scopes: Option<&[Strin
             ) as next
         )
         select m.mark, m.now, l.*
-        from (select pg_current_snapshot()::text as mark, now() as now) as m
+        from (select ",
+        mark!(),
+        ", now() as now) as m
         left join (
             select * from loose union all
             select * from anywhere a where a.kind = any($1) union all
             select * from listed i where i.kind = any($1)
-        ) as l on true",
-    )
+        ) as l on true"
+    ))
     .bind(kinds)
     .bind(scopes)
     .fetch_all(pool)
@@ -80,7 +94,7 @@ pub(super) async fn look(
     lanes: &[(Lane, Place)],
     most: u32,
 ) -> sqlx::Result<Sight<String>> {
-    let rows = sqlx::query(
+    let rows = sqlx::query(concat!(
         "with lane as materialized (
             select l.* from unnest($1::text[], $2::text[], $3::integer[], $4::timestamptz[], $5::bigint[])
                 with ordinality as l (scope, kind, priority, run_at, id, ord)
@@ -126,9 +140,11 @@ pub(super) async fn look(
             (select true from workhost.work_items r where r.scope = f.scope and r.status = 'running') is true
             or f.kind in (select p.kind from workhost.pauses p where p.what = 'kind')
             or coalesce(f.scope, '') in (select p.scope from workhost.pauses p where p.what = 'scope') as held
-        from (select pg_current_snapshot()::text as mark, now() as now) as m left join first f on true
-        order by f.ord, f.run_at, f.id",
-    )
+        from (select ",
+        mark!(),
+        ", now() as now) as m left join first f on true
+        order by f.ord, f.run_at, f.id"
+    ))
     .bind(lanes.iter().map(|(lane, _)| lane.scope.as_deref()).collect::<Vec<_>>())
     .bind(lanes.iter().map(|(lane, _)| lane.kind.as_str()).collect::<Vec<_>>())
     .bind(lanes.iter().map(|(lane, _)| lane.priority).collect::<Vec<_>>())
