@@ -66,8 +66,12 @@ impl PgBouncer {
 
     /// The queue as a host behind it sees it.
     pub(crate) async fn host(&self, pooler: Pooler) -> Result<Arc<dyn Queue>> {
-        let migration_wait = Duration::from_millis(400);
-        connect(&self.url, ConnectOptions { pooler, migration_wait, ..ConnectOptions::default() }).await
+        self.host_with(ConnectOptions { pooler, ..ConnectOptions::default() }).await
+    }
+
+    /// The same with other options.
+    pub(crate) async fn host_with(&self, options: ConnectOptions) -> Result<Arc<dyn Queue>> {
+        connect(&self.url, options).await
     }
 }
 

@@ -8,8 +8,8 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use workhost_queue::{
-    Beat, CancelAnswer, Enqueued, Filter, Finish, NewItem, Outcome, Periodic, Pooler, Pulse, QueueError, Recorded,
-    Schedule, Status,
+    Beat, CancelAnswer, ConnectOptions, Enqueued, Filter, Finish, NewItem, Outcome, Periodic, Pooler, Pulse,
+    QueueError, Recorded, Schedule, Status,
 };
 
 use crate::pgbouncer::PgBouncer;
@@ -115,7 +115,12 @@ contract_on! { Postgres:
         let host = pooler.host(Pooler::Transaction).await.unwrap();
         let mut holder = PgConnection::connect(&store.url).await.unwrap();
         sqlx::query("select pg_advisory_lock(x'776f726b686f7374'::bigint)").execute(&mut holder).await.unwrap();
-        let held = host.migrate().await.unwrap_err();
+        let impatient = ConnectOptions {
+            pooler: Pooler::Transaction,
+            migration_wait: Duration::from_millis(400),
+            ..ConnectOptions::default()
+        };
+        let held = pooler.host_with(impatient).await.unwrap().migrate().await.unwrap_err();
         assert!(matches!(&held, QueueError::Held { holder, .. } if holder.contains("pid ")), "{held}");
         holder.close().await.unwrap();
         let (one, two) = (pooler.host(Pooler::Transaction).await.unwrap(), host);
