@@ -1,8 +1,11 @@
 //! A server that refuses for a while: others are in the way, it only reads, or its disk is full.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use workhost_queue::{Beat, CancelAnswer, Claim, Enqueued, Finish, Outcome, Pulse, QueueError, Recorded, Status};
+use workhost_queue::{
+    Beat, CancelAnswer, Claim, Enqueued, Finish, Outcome, Pulse, Queue, QueueError, Recorded, Status,
+};
 
 use super::verbs::{not_unavailable, nothing_but_unavailable};
 use crate::store::{LEASE, TestStore, ask, contract_on, json, keyed, new};
