@@ -36,3 +36,19 @@ impl ItemRule {
         self.schema.check(payload)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_may_cost_as_many_steps_as_there_are_and_no_more() {
+        let rule = ItemRule { scope: ScopeRule::Optional, schema: PayloadSchema::compile(&json!(true)).unwrap() };
+        let payload = json!({ "to": "you" });
+        let left = STEPS - rule.schema.steps(&payload);
+        assert_eq!(rule.check(None, &payload, &mut left.clone()), Ok(()));
+        assert!(rule.check(None, &payload, &mut (left + 1)).unwrap_err().contains("too long to check"));
+    }
+}

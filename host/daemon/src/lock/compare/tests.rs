@@ -87,6 +87,13 @@ fn another_version_of_the_contract_is_told_once() {
 }
 
 #[test]
+fn the_contract_in_another_version_than_the_component_is_built_for_is_an_import_of_its_own() {
+    let (old, new) = ("workhost:handler/log@0.1.0", "workhost:handler/log@0.1.2");
+    let told = "walk now imports `workhost:handler` in version 0.1.2; it was 0.1.0";
+    assert_eq!(said(&one("walk.wasm", "a", &[old]), &one("walk.wasm", "b", &[new])), [told]);
+}
+
+#[test]
 fn handlers_and_kinds_come_and_go() {
     let walk = || ("walk.wasm", handler("a", &[], &[("walk", json!(true))]));
     let report =
@@ -100,6 +107,11 @@ fn handlers_and_kinds_come_and_go() {
         ]
     );
     assert_eq!(said(&lock(&[walk(), report()]), &lock(&[walk()])), ["report is gone: it ran `report` and `send`"]);
+    // Without a kind in common, the one is not the other under a new name.
+    assert_eq!(
+        said(&lock(&[walk()]), &lock(&[plain()])),
+        ["plain is new: it runs `plain`, and asks for nothing", "walk is gone: it ran `walk`"]
+    );
     let more = lock(&[("walk.wasm", handler("b", &[], &[("walk", json!(true)), ("rest", json!(true))]))]);
     assert_eq!(said(&lock(&[walk()]), &more), ["walk now also runs `rest`"]);
     assert_eq!(said(&more, &lock(&[walk()])), ["walk no longer runs `rest`"]);

@@ -27,6 +27,7 @@ fn names_cannot_speak_to_a_terminal_or_fill_the_page() {
 fn a_long_list_is_cut_off() {
     let many: Vec<String> = (0..14).map(|n| n.to_string()).collect();
     assert_eq!(bare(&many), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more");
+    assert_eq!(bare(&many[..12]), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 11");
     assert_eq!(
         (bare(&many[..1]), bare(&many[..2]), bare(&many[..3])),
         ("0".into(), "0 and 1".into(), "0, 1 and 2".into())

@@ -69,12 +69,14 @@ fn whatever_a_component_says_of_itself_comes_back_from_the_file() {
         "''''": true,
         "": false,
         "a.b]\nversion = 2": {},
+        "a-b_c": {},
     }));
     let handler = lock.handlers.values().next().unwrap().clone();
     lock.handlers.insert(odd.to_owned(), LockedHandler { imports: [odd.to_owned()].into(), ..handler });
     let text = text::of(&lock);
     assert_eq!(parsed(&text), Ok(lock));
     let hidden = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{200b}\u{feff}\u{e0041}".contains(c);
+    assert!(text.contains(".kinds.a-b_c]\n"), "a key that TOML knows as one has no quotes: {text:?}");
     assert!(!text.contains(hidden) && text.contains("é日本😀"), "{text:?}");
 }
 

@@ -37,7 +37,8 @@ fn a_change_of_a_field_is_told_as_what_it_is_for_whoever_makes_payloads() {
             object(json!({ "to": { "type": "array", "items": { "type": "integer" } } }), &[]),
             "has `to` as list of integer; it was list of string",
         ),
-        (object(json!({}), &[]), json!({ "type": "null" }), "is now null; it was object"),
+        (object(json!({ "to": true }), &[]), json!({ "type": "null" }), "is now null; it was object"),
+        (object(json!({ "to": true }), &[]), json!({ "type": "object" }), "lost the field `to`"),
         (json!(true), json!(false), "is now nothing; it was anything"),
         (
             object(json!({ "to": { "type": "string", "pattern": "a" } }), &[]),
@@ -52,6 +53,12 @@ fn a_change_of_a_field_is_told_as_what_it_is_for_whoever_makes_payloads() {
         (object(json!({}), &[]), object(json!({}), &["to"]), "changed otherwise: at /required"),
         (json!({ "const": 1 }), json!({ "const": "a" }), "is now string; it was integer"),
         (json!({ "enum": ["a", "b"] }), json!({ "enum": ["a", "c"] }), "changed otherwise: at /enum/1"),
+        (json!({ "enum": ["a"] }), json!({ "enum": ["b", "c"] }), "changed otherwise: at /enum"),
+        (
+            json!({ "allOf": [{ "minimum": 1 }] }),
+            json!({ "allOf": [{ "minimum": 2 }, { "minimum": 1 }] }),
+            "changed otherwise: at /allOf",
+        ),
         (json!({}), json!({ "additionalProperties": false }), "changed otherwise: at /additionalProperties"),
         (json!(true), json!({}), "changed altogether"),
     ];
@@ -80,6 +87,20 @@ fn fields_within_fields_are_named_by_their_way_through_references_lists_and_opti
             "lost the field `to.city`",
             "changed otherwise: at /$defs/Address/properties/street/minLength"
         ]
+    );
+}
+
+#[test]
+fn one_change_does_not_hide_another() {
+    let schema = |beside: u32, plain: u32, any: Value| {
+        let to = json!({ "$ref": "#/$defs/Number", "minimum": beside });
+        let mut schema = object(json!({ "any": any, "cc": { "minimum": plain }, "to": to }), &[]);
+        schema["$defs"] = json!({ "Number": {} });
+        schema
+    };
+    assert_eq!(
+        said(&schema(1, 1, json!(true)), &schema(2, 2, json!({}))),
+        ["any", "cc/minimum", "to/minimum"].map(|at| format!("changed otherwise: at /properties/{at}"))
     );
 }
 
@@ -142,6 +163,17 @@ fn of_many_changes_the_most_telling_are_told_and_the_rest_counted() {
         (told.len(), told[0].as_str(), told[20].as_str()),
         (21, "lost the field `a00`", "changed in 40 more places")
     );
+    // As many as are told leave nothing to count.
+    let types = |word: &str, most: usize| -> Value {
+        let field = |n: usize| (n.to_string(), json!({ "type": word }));
+        object((0..most).map(field).collect::<serde_json::Map<_, _>>().into(), &[])
+    };
+    assert_eq!(said(&types("string", 20), &types("null", 20)).len(), 20);
+    // The payload and its fields are ten thousand parts: all that are looked at.
+    for fields in [9_999, 10_000] {
+        let told = said(&types("string", fields), &types("null", fields));
+        assert_eq!(told.last().map(String::as_str), Some("changed in 9979 more places"), "{fields}");
+    }
 }
 
 #[test]

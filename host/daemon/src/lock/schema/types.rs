@@ -73,3 +73,44 @@ fn alternatives(words: Vec<String>) -> String {
     }
     if each.is_empty() { "anything".into() } else { each.join(" or ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(schema: Value) -> String {
+        words(&Part::root(&schema), &schema)
+    }
+
+    #[test]
+    fn a_type_within_types_is_told_to_a_depth_and_no_further() {
+        let lists =
+            |depth| (0..depth).fold(json!({ "type": "string" }), |of, _| json!({ "type": "array", "items": of }));
+        assert_eq!(told(lists(3)), "list of list of list of string");
+        assert_eq!(told(lists(5)), "list of list of list of list");
+        let options = |depth| (0..depth).fold(json!({ "type": "string" }), |of, _| json!({ "anyOf": [of] }));
+        assert_eq!((told(options(3)), told(options(4))), ("string".into(), "anything".into()));
+    }
+
+    #[test]
+    fn of_many_alternatives_the_first_are_told() {
+        let types = ["null", "boolean", "object", "array", "number", "string", "integer"];
+        let six = "null or boolean or object or list or number or string";
+        let parts = |types: &[&str]| types.iter().map(|word| json!({ "type": word })).collect::<Vec<_>>();
+        for (most, all) in [
+            (json!({ "type": types[..6] }), json!({ "type": types })),
+            (json!({ "oneOf": parts(&types[..6]) }), json!({ "oneOf": parts(&types) })),
+        ] {
+            assert_eq!((told(most), told(all)), (six.into(), format!("{six} or other")));
+        }
+    }
+
+    #[test]
+    fn values_that_alone_are_allowed_are_told_by_their_types() {
+        let values = json!({ "enum": [null, true, 1.5, "a", [1], { "b": 1 }, null] });
+        assert_eq!(told(values), "null or boolean or number or string or list or object");
+        assert_eq!(told(json!({ "const": 1 })), "integer");
+    }
+}
