@@ -107,7 +107,10 @@ enum Carried {
 }
 
 fn carried(address: Ipv6Addr) -> Carried {
-    let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    let v4 = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        Ipv4Addr::new(a, b, c, d)
+    };
     match address.segments() {
         // Mapped, and NAT64's well-known prefix.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Carried::V4(v4(high, low)),
@@ -160,7 +163,8 @@ mod tests {
         192.168.255.255 198.18.0.0 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1
         255.255.255.255
         :: ::1 ::8.8.8.8 ::ffff:127.0.0.1 ::ffff:169.254.169.254 64:ff9b::10.0.0.1 64:ff9b:1::8.8.8.8 100::1 2001:db8::1
-        2001:2::1 2001:10::1 2002:7f00:1:: 2002:a9fe:a9fe::1 2001:0:a00:1:0:0:f7f7:f7f7 2001:0:808:808:0:0:80ff:fffe 3fff::1
+        2001:2::1 2001:10::1 2002:7f00:1:: 2002:a9fe:a9fe::1 2001:0:a00:1:0:0:f7f7:f7f7 2001:0:808:808:0:0:80ff:fffe
+        2001:0:808:808:0:0:3fff:fdfe 3fff::1
         4000::1 5f00::1 fc00::1 fd00:ec2::254 fd20:ce::254 fe80::1 fec0::1 ff02::1";
 
     const REACHABLE: &str = "

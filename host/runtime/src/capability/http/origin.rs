@@ -59,7 +59,8 @@ impl Origin {
             _ => return Err(NoOrigin::Scheme),
         };
         let url = Url::parse(text).map_err(|_| NoOrigin::Host)?;
-        if !url.username().is_empty() || url.password().is_some() || text.contains('@') {
+        // Whatever it is: a user and a password end with it.
+        if text.contains('@') {
             return Err(NoOrigin::UserInfo);
         }
         if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
@@ -139,7 +140,9 @@ mod tests {
             assert_eq!(read(text), "https://api.example.com", "{text}");
         }
         assert_eq!(read("https://bücher.example"), "https://xn--bcher-kva.example");
-        assert_eq!(read("http://a.example:443"), "http://a.example:443");
+        for text in ["http://a.example:443", "https://a.example:80", "http://a.example:0", "http://a.example:1"] {
+            assert_eq!(read(text), text);
+        }
     }
 
     #[test]
