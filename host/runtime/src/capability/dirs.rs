@@ -167,6 +167,8 @@ mod tests {
             assert!(host_path(&grant, Some(scope)).is_err(), "{scope:?}");
         }
         assert!(host_path(&grant, None).unwrap_err().contains("no scope"));
+        let plain = DirGrant { host_path: "/srv/files".into(), ..grant };
+        assert_eq!(host_path(&plain, None).unwrap(), PathBuf::from("/srv/files"));
     }
 
     #[test]

@@ -166,6 +166,16 @@ mod tests {
     }
 
     #[test]
+    fn what_only_begins_like_a_comment_or_a_quote_is_none_and_each_ends_where_it_ends() {
+        assert_eq!(read("select 4 - {id}").0, "select 4 - $1");
+        assert_eq!(read("select 4 / {id}").0, "select 4 / $1");
+        assert_eq!(read("select /*{*/ 1").0, "select /*{*/ 1");
+        assert_eq!(read("select $$abcd$$, {id}").0, "select $$abcd$$, $1");
+        assert_eq!(read("select $q$x$q$a$, {id}").0, "select $q$x$q$a$, $1");
+        assert_eq!(read("select $q$ {id} $$ {id} $q$").0, "select $q$ {id} $$ {id} $q$");
+    }
+
+    #[test]
     fn what_is_no_value_of_the_item_is_refused_in_words() {
         for statement in ["select {ids}", "select {", "select {}", "select { id }"] {
             assert!(Text::read(statement).unwrap_err().contains("{id}, {attempt}, {scope}"), "{statement}");
