@@ -71,3 +71,15 @@ impl WorkQueue for NoQueue {
         NoQueue::refuse()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn where_there_is_no_queue_nothing_is_said_to_be_done() {
+        let queue = Backends::default().queue;
+        assert!(matches!(queue.enqueue(1, 1, Vec::new()).await, Err(WorkQueueError::Unavailable(_))));
+        assert!(matches!(queue.delete_finished(1, 1, 1).await, Err(WorkQueueError::Unavailable(_))));
+    }
+}

@@ -161,3 +161,29 @@ async fn an_url_or_a_method_without_end_is_refused_by_its_setter() {
     assert_eq!(ran.error(), "the request is invalid: HttpRequestMethodInvalid");
     assert_eq!(server.connections(), 0);
 }
+
+#[tokio::test]
+async fn what_is_just_as_large_as_its_limit_passes() {
+    let server = Server::start();
+    let limits = Limits { http_request_bytes: 1000, http_response_bytes: 5, ..Limits::default() };
+    let handler = load("fetch", grant(&[&server.url("")]), limits).await;
+    let ran = run(&handler, json!({ "url": server.url("/x"), "method": "POST", "body_bytes": 1000 })).await;
+    assert_eq!(ran.summary()["text"], "hello", "{}", ran.summary());
+    let path = format!("/{}", "x".repeat((8 << 10) - 1));
+    assert_eq!(run(&handler, json!({ "url": server.url(&path) })).await.summary()["text"], "hello");
+    let ran = run(&handler, json!({ "url": format!("http://{}/", "x".repeat(512)) })).await;
+    assert!(!ran.error().ends_with("its URL's host"), "{}", ran.error());
+
+    // A field counts its name, its value and four bytes: `x-long`, and in the response `location` and `content-length`.
+    let value = "x".repeat(1000);
+    for (payload, head) in [
+        (json!({ "url": server.url("/x"), "header_bytes": 1000 }), 2 + 6 + 1000 + 4),
+        (json!({ "url": server.url(&format!("/redirect?{value}")) }), 8 + 1000 + 4 + 14 + 1 + 4),
+    ] {
+        for (http_header_bytes, passes) in [(head, true), (head - 1, false)] {
+            let limits = Limits { http_header_bytes, ..Limits::default() };
+            let ran = run(&load("fetch", grant(&[&server.url("")]), limits).await, payload.clone()).await;
+            assert_eq!(ran.summary()["error"].is_null(), passes, "{http_header_bytes}: {}", ran.summary());
+        }
+    }
+}

@@ -207,6 +207,7 @@ mod tests {
             let bad = text.parse::<Network>().unwrap_err();
             assert!(bad.problem.contains(words) && !bad.mend.is_empty(), "{text}: {bad:?}");
         }
+        assert_eq!("10.0.0.0/8".parse::<Network>().unwrap().to_string(), "10.0.0.0/8");
         assert!("10.0.0.7/8".parse::<Network>().unwrap_err().mend.contains("\"10.0.0.0/8\""));
     }
 }

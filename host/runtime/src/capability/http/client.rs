@@ -84,3 +84,23 @@ pub(super) fn certificates(ca: &Path) -> Result<Vec<CertificateDer<'static>>, Lo
 fn refused(ca: Option<&Path>, reason: String) -> LoadError {
     LoadError::Certificates { path: ca.unwrap_or(Path::new("")).to_owned(), reason }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_certificates_has_some_and_a_mebibyte_at_most() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.pem");
+        let refused = |bytes: u64| {
+            std::fs::write(&file, vec![b'\n'; bytes as usize]).unwrap();
+            certificates(&file).unwrap_err().to_string()
+        };
+        for bytes in [0, CA_BYTES] {
+            assert!(refused(bytes).contains("no certificate"), "{bytes}");
+        }
+        assert!(refused(CA_BYTES + 1).contains("at most 1 MiB"));
+        assert!(certificates(folder.path()).unwrap_err().to_string().contains("is no file"));
+    }
+}

@@ -126,4 +126,33 @@ mod tests {
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
         assert!(matches!(of(&refused), Failure::Other(Error::ConnectionRefused)));
     }
+
+    #[test]
+    fn what_a_connection_failed_with_has_a_code() {
+        for (kind, code) in [
+            (io::ErrorKind::TimedOut, "ConnectionTimeout"),
+            (io::ErrorKind::NetworkUnreachable, "DestinationUnavailable"),
+            (io::ErrorKind::ConnectionReset, "ConnectionTerminated"),
+            (io::ErrorKind::NotFound, "HttpProtocolError"),
+        ] {
+            let failure = format!("{:?}", of(&io::Error::from(kind)));
+            assert!(failure.contains(code), "{kind}: {failure}");
+        }
+        let alert = io::Error::other(rustls::Error::AlertReceived(rustls::AlertDescription::UnknownCA));
+        assert!(matches!(of(&alert), Failure::Other(Error::TlsAlertReceived { alert_id: Some(48), .. })));
+    }
+
+    #[test]
+    fn each_cause_is_told_once() {
+        /// An error with a cause.
+        #[derive(Debug, thiserror::Error)]
+        #[error("sending")]
+        struct Sending(#[source] io::Error);
+
+        let unknown = || io::Error::other(NoAddress::Unknown("none".into()));
+        assert_eq!(words(&unknown()), "the name has no address: none");
+        assert_eq!(words(&Sending(unknown())), "sending: the name has no address: none");
+        let broken = Sending(io::Error::other(Broken::TooLarge(7)));
+        assert_eq!(words(&broken), "sending: the request's body is larger than 7 bytes");
+    }
 }

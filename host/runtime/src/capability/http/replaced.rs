@@ -86,3 +86,24 @@ fn code(error: &Error) -> ErrorCode {
         _ => ErrorCode::HttpProtocolError,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_that_broke_off_says_why() {
+        for (error, code) in [
+            (Error::HttpResponseBodySize(Some(7)), "HttpResponseBodySize(Some(7))"),
+            (Error::HttpResponseTimeout, "HttpResponseTimeout"),
+            (Error::HttpResponseIncomplete, "HttpResponseIncomplete"),
+            (Error::HttpResponseHeaderSectionSize(Some(7)), "HttpResponseHeaderSectionSize(Some(7))"),
+            (Error::ConnectionReadTimeout, "ConnectionReadTimeout"),
+            (Error::ConnectionTerminated, "ConnectionTerminated"),
+            (Error::HttpRequestDenied, "HttpProtocolError"),
+        ] {
+            let told = format!("{:?}", super::code(&error));
+            assert!(told.ends_with(code), "{told}");
+        }
+    }
+}

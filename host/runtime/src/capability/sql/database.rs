@@ -151,6 +151,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn a_file_that_has_all_tables_can_be_written_unless_it_is_opened_to_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("app.db").display());
+        let made = SqlitePool::connect(&format!("{url}?mode=rwc")).await.unwrap();
+        sqlx::raw_sql("create table a (x); create table b (x); create table c (x)").execute(&made).await.unwrap();
+        made.close().await;
+        for (more, tables, writable) in [
+            ("", ["a", "b"], true),
+            ("", ["a", "d"], false),
+            ("?mode=ro", ["a", "b"], false),
+            ("?immutable=true", ["a", "b"], false),
+        ] {
+            let database = Database::connect("app", &format!("{url}{more}")).await.unwrap();
+            assert_eq!(database.writable("", &tables).await.is_some(), writable, "{more} {tables:?}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_url_that_makes_no_sense_is_told_without_showing_it() {
         for url in [
             "mysql://u:geheim@h/d",
