@@ -52,6 +52,7 @@ on_both_stores! {
         w.configure(&(guest("slow", "") + &guest("echo", "")));
         daemon.signal("HUP");
         assert_eq!(w.until_finished(echo).await.status, Status::Succeeded);
+        assert!(w.log().contains("added=[\"echo\"] gone=[] rebuilt=[]"), "{}", w.log());
         let audit = w.queue().await.audit_log(&workhost_queue::AuditPage::default()).await.unwrap();
         let actors: Vec<_> = audit.iter().map(|entry| (entry.action.as_str(), entry.actor.as_deref().unwrap())).collect();
         assert_eq!(actors, [("reload", "SIGHUP"), ("reload", "workhost reload")]);
@@ -156,6 +157,7 @@ async fn settings_that_only_a_restart_takes_in_are_named() {
     w.write("workhost.toml", text.replace("poll_interval = \"200ms\"", "poll_interval = \"300ms\""));
     let said = w.run_ok(&["reload"]);
     assert!(said.contains("setting-needs-restart") && said.contains("worker"), "{said}");
+    assert_eq!(said.matches("setting-needs-restart").count(), 1, "no other setting changed: {said}");
     daemon.stop();
 }
 

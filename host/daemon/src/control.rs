@@ -106,3 +106,18 @@ pub(crate) async fn ask_to_reload(path: &Path) -> anyhow::Result<Reloaded> {
     }
     serde_json::from_str(&answer).context("the daemon does not know this command: is it an older one?")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_goes_with_its_daemon() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let socket = ControlSocket::open(&path).await.unwrap();
+        assert!(path.exists());
+        drop(socket);
+        assert!(!path.exists());
+    }
+}

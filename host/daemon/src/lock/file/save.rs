@@ -15,15 +15,19 @@ use crate::finding::Finding;
 /// # Errors
 /// A finding about the file: it cannot be written, or there is something else than a lock.
 pub fn write(path: &Path, lock: &Lock) -> Result<bool, Box<Finding>> {
+    write_within(MAX_BYTES, path, lock)
+}
+
+fn write_within(most: u64, path: &Path, lock: &Lock) -> Result<bool, Box<Finding>> {
     let unwritable = |problem: String, mend: &str| {
         Box::new(Source::new(path, String::new()).finding("lock-unwritable", &[], problem, Some(mend.to_owned())))
     };
     let text = text::of(lock);
-    if text.len() as u64 > MAX_BYTES {
-        let problem = format!("would have {} bytes; the most is {MAX_BYTES}", text.len());
+    if text.len() as u64 > most {
+        let problem = format!("would have {} bytes; the most is {most}", text.len());
         return Err(unwritable(problem, "have the components describe their payloads with smaller schemas"));
     }
-    match toml_text::read(path, MAX_BYTES) {
+    match toml_text::read(path, most) {
         Ok(there) if there.text() == text => return Ok(false),
         Ok(there) if !there.text().is_empty() && !there.text().starts_with(HEADER) => {
             let mend = "if it may go, delete it; else give the configuration another name, which names its lock, too";
@@ -54,4 +58,20 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 /// A name in the same folder that no other process uses.
 fn beside(path: &Path) -> PathBuf {
     path.with_added_extension(format!("new-{}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_would_be_too_large_to_read_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, lock) = (folder.path().join("workhost.lock"), Lock::default());
+        let bytes = text::of(&lock).len() as u64;
+        assert!(write_within(bytes - 1, &path, &lock).unwrap_err().problem.contains("the most is"));
+        assert!(!path.exists());
+        assert!(write_within(bytes, &path, &lock).unwrap());
+        assert!(!write_within(bytes, &path, &lock).unwrap(), "it is there already");
+    }
 }
