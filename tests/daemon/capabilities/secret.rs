@@ -77,6 +77,10 @@ async fn a_secret_that_is_not_there_keeps_the_daemon_from_starting_and_is_named(
         assert!(w.run_refused(&["serve"]).contains(words));
         assert!(w.run_ok(&["validate", "--offline"]).contains("no secret read"));
     }
-    w.configure(&blabber("{ env = \"A\", file = \"b\" }"));
-    assert!(w.run_refused(&["validate"]).contains("config-malformed"));
+    for wrong in ["{ env = \"A\", file = \"b\" }", "\"geheim-itself\"", "{ value = \"geheim-itself\" }", "7"] {
+        w.configure(&blabber(wrong));
+        // The harness looks for what must not be told.
+        let said = w.run_refused(&["validate"]);
+        assert!(said.contains("config-malformed") && said.contains("{ env = \"VARIABLE\" }"), "{said}");
+    }
 }

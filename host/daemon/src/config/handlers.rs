@@ -64,13 +64,31 @@ pub struct QueueSettings {
 }
 
 /// An entry of `[handlers.secrets]`
+///
+/// Whoever writes the secret itself here must not read it in an error: so what is found instead is not told.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(untagged, expecting = "expected `{ env = \"VARIABLE\" }` or `{ file = \"PATH\" }`, not the secret itself")]
 pub enum SecretSettings {
+    /// From the environment.
+    Env(SecretVariable),
+    /// From a file.
+    File(SecretFile),
+}
+
+/// `{ env = "VARIABLE" }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecretVariable {
     /// The environment variable that holds it.
-    Env(String),
+    pub env: String,
+}
+
+/// `{ file = "PATH" }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecretFile {
     /// The file that holds it. A relative one is relative to the configuration file.
-    File(PathBuf),
+    pub file: PathBuf,
 }
 
 /// `[handlers.retention]`

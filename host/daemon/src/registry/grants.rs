@@ -56,8 +56,8 @@ pub(super) fn grants(settings: &HandlerSettings, config: &Config) -> Grants {
     };
     let secret = |(name, from): (&String, &SecretSettings)| {
         let source = match from {
-            SecretSettings::Env(variable) => SecretSource::Env(variable.clone()),
-            SecretSettings::File(file) => SecretSource::File(config.source.resolve(file)),
+            SecretSettings::Env(variable) => SecretSource::Env(variable.env.clone()),
+            SecretSettings::File(file) => SecretSource::File(config.source.resolve(&file.file)),
         };
         (name.clone(), source)
     };

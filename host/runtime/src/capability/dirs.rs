@@ -1,5 +1,6 @@
 //! `dirs`: folders of the host that a handler sees, opened anew for each attempt.
 
+mod plain;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +24,10 @@ pub(crate) const CAPABILITY: Capability = Capability {
     inert: true,
     is_granted: |grants| !grants.dirs.is_empty(),
     link: |linker, interface| match interface {
-        "wasi:filesystem/types" => filesystem::types::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem),
+        "wasi:filesystem/types" => {
+            filesystem::types::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem)?;
+            plain::add_to_linker(linker)
+        }
         _ => filesystem::preopens::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem),
     },
 };

@@ -188,10 +188,10 @@ impl WasiHttpHooks for Hooks {
         options: Option<RequestOptions>,
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Box<dyn Future<Output = Sending> + Send> {
-        let sender = self.sender.clone();
+        let sender = self.sender.clone().map(|sender| (sender.line_up(), sender));
         Box::new(async move {
-            let sender = sender.ok_or(Error::HttpRequestDenied)?;
-            let response = sender.send(request, options.unwrap_or_default()).await?;
+            let (turn, sender) = sender.ok_or(Error::HttpRequestDenied)?;
+            let response = sender.send(request, options.unwrap_or_default(), turn).await?;
             Ok((response, Box::new(std::future::ready(Ok(()))) as Rest))
         })
     }

@@ -1,11 +1,13 @@
 //! The choke point: every request of every handler goes through here, and nothing else sends.
 
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
 
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri, header};
 use http_body_util::BodyExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -30,7 +32,20 @@ pub(super) struct Sender {
     pub(super) sandbox: Weak<()>,
 }
 
+/// A place in the line of an attempt's requests, and then the right to be under way.
+pub(super) type Turn = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
+
 impl Sender {
+    /// Takes a place in the line. At once, when the guest sends: a guest that reads its responses in the order of its requests
+    /// waits for the first, and must not wait for one behind it.
+    pub(super) fn line_up(&self) -> Turn {
+        let mut turn: Turn = Box::pin(self.turns.clone().acquire_owned());
+        match turn.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(turn) => Box::pin(std::future::ready(turn)),
+            Poll::Pending => turn,
+        }
+    }
+
     /// Sends a request, and answers the response's head with what comes after it. Redirects are responses like others.
     ///
     /// Ends with its attempt, at once.
@@ -38,17 +53,23 @@ impl Sender {
         self,
         request: Request<WasiBody>,
         options: RequestOptions,
+        turn: Turn,
     ) -> Result<Response<WasiBody>, Error> {
         let caller = self.caller.clone();
         tokio::select! {
             // The end first: nothing goes out once the attempt was ended.
             biased;
             () = caller.ended() => Err(Error::ConnectionTerminated),
-            sent = self.exchange(request, options) => sent,
+            sent = self.exchange(request, options, turn) => sent,
         }
     }
 
-    async fn exchange(&self, request: Request<WasiBody>, options: RequestOptions) -> Result<Response<WasiBody>, Error> {
+    async fn exchange(
+        &self,
+        request: Request<WasiBody>,
+        options: RequestOptions,
+        turn: Turn,
+    ) -> Result<Response<WasiBody>, Error> {
         let deadline = after(self.limits.time);
         let tell = Tell::new(self.caller.clone(), self.output.clone(), self.granted.clone(), self.limits);
         let origin = Origin::of(request.uri()).map_err(|why| tell.no_origin(why))?;
@@ -57,7 +78,7 @@ impl Sender {
             return Err(tell.denied(&origin));
         }
         let request = self.checked(request, &origin, &tell)?;
-        let turn = match timeout_at(deadline, self.turns.clone().acquire_owned()).await {
+        let turn = match timeout_at(deadline, turn).await {
             Ok(turn) => turn.expect("the semaphore is never closed"),
             Err(_) => return Err(tell.too_many()),
         };

@@ -53,6 +53,9 @@ impl Text {
     /// text for the operator.
     pub(super) fn read(statement: &str) -> Result<Text, String> {
         let pieces = pieces(statement);
+        if makes_a_table(&pieces) {
+            return Err("it makes a table (`select … into`); a statement reads or changes rows".into());
+        }
         let plain = pieces.iter().filter(|(_, quoted)| !quoted);
         let sent = plain.map(|(piece, _)| highest(piece)).max().unwrap_or(0);
         let (mut sql, mut own) = (String::with_capacity(statement.len()), Vec::new());
@@ -83,6 +86,28 @@ impl Text {
         }
         Ok(Text { sql: sql.into(), own })
     }
+}
+
+/// Whether it is PostgreSQL's `select … into`, which makes a table: `into` behind anything else than the words that it
+/// belongs to where rows are changed.
+fn makes_a_table(pieces: &[(&str, bool)]) -> bool {
+    let mut before = String::new();
+    for (piece, quoted) in pieces {
+        if *quoted {
+            // A name or a value. A comment is no word.
+            before = if piece.starts_with("--") || piece.starts_with("/*") { before } else { String::new() };
+            continue;
+        }
+        for word in piece.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
+            let word = word.to_ascii_lowercase();
+            let of_a_change = ["insert", "merge", "replace", "ignore", "abort", "fail", "rollback"];
+            if word == "into" && !of_a_change.contains(&before.as_str()) {
+                return true;
+            }
+            before = word;
+        }
+    }
+    false
 }
 
 /// The highest number of the parameters `$1`, `$2`, …
@@ -173,6 +198,27 @@ mod tests {
         assert_eq!(read("select $$abcd$$, {id}").0, "select $$abcd$$, $1");
         assert_eq!(read("select $q$x$q$a$, {id}").0, "select $q$x$q$a$, $1");
         assert_eq!(read("select $q$ {id} $$ {id} $q$").0, "select $q$ {id} $$ {id} $q$");
+    }
+
+    #[test]
+    fn a_select_that_makes_a_table_is_refused_and_a_change_of_rows_is_not() {
+        for statement in [
+            "select 1 as x into pwn",
+            "with a as (select 1) select * /* insert */ INTO temp t from a",
+            "select a \"insert\" into t from b",
+            "select 'insert'into t",
+        ] {
+            assert!(Text::read(statement).unwrap_err().contains("makes a table"), "{statement}");
+        }
+        for statement in [
+            "insert into t values (1)",
+            "insert -- why\n into t select 'select into', \"into\" from u",
+            "insert or replace into t values (1)",
+            "merge into t using u on true when matched then delete",
+            "with a as (insert into t values (1) returning *) select * from a",
+        ] {
+            assert!(Text::read(statement).is_ok(), "{statement}");
+        }
     }
 
     #[test]
