@@ -70,7 +70,8 @@ async fn of_a_request_of_ten_gigabytes_no_more_than_the_limit_leaves() {
     assert_eq!(server.connections(), 1);
 }
 
-#[tokio::test]
+// On several threads, as the daemon runs guests: requests must not overtake each other in the line.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_thousand_requests_at_once_take_turns() {
     let server = Server::start();
     let limits = Limits { http_requests: 8, ..Limits::default() };
