@@ -80,17 +80,11 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let command = match cli.command {
         Command::Validate(args) => {
             // What could not be said was not checked either.
-            return Ok(validate::run(&cli.config, &args).unwrap_or_else(|error| {
-                fail(&error);
-                ExitCode::from(2)
-            }));
+            return Ok(validate::run(&cli.config, &args).unwrap_or_else(could_not));
         }
         Command::Inspect(args) => return inspect::run(&args),
         Command::Reload(args) => {
-            return Ok(block_on(reload::run(&cli.config, &args)).unwrap_or_else(|error| {
-                fail(&error);
-                ExitCode::from(2)
-            }));
+            return Ok(block_on(reload::run(&cli.config, &args)).unwrap_or_else(could_not));
         }
         command => command,
     };
@@ -115,6 +109,12 @@ fn fail(error: &anyhow::Error) -> ExitCode {
         None => eprintln!("error: {error:#}"),
     }
     ExitCode::FAILURE
+}
+
+/// The status of a command that has one of its own for what it could not do at all.
+fn could_not(error: anyhow::Error) -> ExitCode {
+    fail(&error);
+    ExitCode::from(2)
 }
 
 fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
