@@ -1,6 +1,6 @@
 //! The durable queue: work items, claims, leases and schedules, on PostgreSQL and on SQLite.
 //!
-//! [`Queue`] states the verbs and what each promises; [`connect`] opens a store by its URL. Both stores
+//! [`Queue`] and [`HostQueue`] state the verbs and what each promises; [`connect`] opens a store by its URL. Both stores
 //! keep the same promises, shown by one contract suite (`tests/contract`). This is the only crate
 //! that knows the queue's SQL, and it knows nothing of components.
 
@@ -53,4 +53,4 @@ pub use list::{Count, Filter};
 pub use pause::{Pausable, Paused};
 pub use schedule::{Periodic, Schedule};
 pub use tokens::{NewToken, Role, Token, TokenId};
-pub use verbs::{CancelAnswer, Migrated, Queue, Serving};
+pub use verbs::{CancelAnswer, HostQueue, Migrated, Queue, Serving};

@@ -1,17 +1,17 @@
 //! The queue's verbs: what each takes, answers and promises.
 
-use std::sync::Arc;
+mod host;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::Serialize;
-use tokio::sync::Notify;
 
 use crate::{
-    AttemptRecord, AuditEntry, AuditPage, Beat, Changes, Claim, ClaimRequest, Count, Cursor, Deed, Enqueued, Fence,
-    Filter, Finish, HostReport, HostSeen, ItemId, NewItem, NewToken, Pausable, Paused, Periodic, Pulse, Recorded,
-    Recovered, Result, Token, TokenId, WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, Changes, Count, Cursor, Deed, Enqueued, Fence, Filter, HostSeen, ItemId,
+    NewItem, NewToken, Pausable, Paused, Result, Token, TokenId, WorkItem,
 };
+pub use host::HostQueue;
 
 /// A durable work queue. Every behaviour stated here holds on each store; the database's clock decides
 /// leases and due times.
@@ -20,7 +20,7 @@ use crate::{
 /// may be repeated then: none of them doubles or loses an item by being repeated (an enqueue without a
 /// dedup key excepted, whose first answer may have been lost on the way).
 #[async_trait]
-pub trait Queue: Send + Sync + 'static {
+pub trait Queue: HostQueue {
     /// Brings the store's schema to this build's version, wholly or not at all. Safe when several hosts start together,
     /// and beside hosts of the build before. Gives up with [`Held`](crate::QueueError::Held) when somebody holds the
     /// migration lock, or one that a migration needs, too long.
@@ -38,36 +38,12 @@ pub trait Queue: Send + Sync + 'static {
     /// PostgreSQL takes any number.
     async fn serve(&self, host: &str) -> Result<Serving>;
 
-    /// Is notified when new work may be there: after an enqueue by this process, and, as a hint, by
-    /// others. A wake while nobody waits is kept.
-    fn wake(&self) -> Arc<Notify>;
-
     /// Inserts items, all or none, and answers each in order: the one way in.
     async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>>;
 
     /// Inserts items on behalf of a running attempt, which they name as their parent. As [`enqueue`](Queue::enqueue), but
     /// inserts nothing unless that attempt still holds its item, and answers `None` then.
     async fn enqueue_by(&self, parent: Fence, items: &[NewItem]) -> Result<Option<Vec<Enqueued>>>;
-
-    /// Takes up to `request.limit` due items by priority (higher first), run_at and id; never an
-    /// unknown kind, never two of one scope. Of each scope only its head is taken.
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>>;
-
-    /// Extends the leases of all that a host runs and stores the newest progress. Answers in order.
-    async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>>;
-
-    /// Records how attempts ended. Each is fenced on its own; one bad row never harms another.
-    /// Answers in order; repeating a recorded finish is answered `Recorded` again.
-    async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>>;
-
-    /// Ends attempts whose lease ran out: back to the queue with a stall counted, failed as `stalled`
-    /// when `max_stalls` is reached, cancelled where a cancel was requested. Bounded by `limit`.
-    async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>>;
-
-    /// Enqueues each periodic kind that is due: nothing queued or running under its key, and nothing finished within
-    /// its interval, or, by a cron schedule, a slot between the creation of its last run and now. However many slots
-    /// were missed, and however many hosts race, there is one item.
-    async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>>;
 
     /// Calls an item off: at once if queued, by request if running.
     async fn cancel(&self, id: ItemId) -> Result<CancelAnswer> {
@@ -87,10 +63,6 @@ pub trait Queue: Send + Sync + 'static {
 
     /// Reads what is paused.
     async fn paused(&self) -> Result<Vec<Paused>>;
-
-    /// Keeps what a host says of itself, for people to see; nothing depends on it. Hosts that were not seen for longer
-    /// than the limit are forgotten.
-    async fn host_seen(&self, report: &HostReport) -> Result<()>;
 
     /// Reads the hosts that were seen, by name.
     async fn hosts(&self) -> Result<Vec<HostSeen>>;

@@ -12,6 +12,7 @@ mod enqueue;
 mod fence;
 mod finish;
 mod heartbeat;
+mod host_verbs;
 mod hosts;
 mod look;
 mod migrate;
@@ -35,14 +36,13 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::claiming::Hint;
-use crate::ending::Ending;
 use crate::{
-    AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Changes, Claim, ClaimRequest, ConnectOptions, Count,
-    Cursor, Deed, Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable,
-    Paused, Periodic, Pooler, Pulse, Queue, Recorded, Recovered, Result, Serving, Token, TokenId, WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, CancelAnswer, Changes, ConnectOptions, Count, Cursor, Deed, Enqueued, Fence,
+    Filter, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable, Paused, Pooler, Queue, Result, Serving, Token,
+    TokenId, WorkItem,
 };
 use pool::Pool;
-use trouble::{retrying, told};
+use trouble::retrying;
 
 /// A queue whose items live in the schema `workhost` of a PostgreSQL database.
 pub(crate) struct PostgresQueue {
@@ -91,10 +91,6 @@ impl Queue for PostgresQueue {
         Ok(Serving { _lock: None })
     }
 
-    fn wake(&self) -> Arc<Notify> {
-        Arc::clone(&self.wake)
-    }
-
     async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>> {
         self.options.limits.check_new(items)?;
         let answers = retrying(|| enqueue::enqueue(&self.pool, items)).await?;
@@ -111,35 +107,6 @@ impl Queue for PostgresQueue {
             self.wake.notify_one();
         }
         Ok(answers)
-    }
-
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
-        self.options.limits.check_host(&request.host, request.kinds.iter().map(|kind| &kind.handler_digest))?;
-        retrying(|| claim::claim(&self.pool, &self.hint, request)).await
-    }
-
-    async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {
-        let beats: Vec<heartbeat::Sign> =
-            beats.iter().map(|beat| heartbeat::Sign::new(beat, &self.options.limits)).collect();
-        retrying(|| heartbeat::heartbeat(&self.pool, &beats, lease)).await
-    }
-
-    async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {
-        let endings: Vec<Ending> = finishes.iter().map(|finish| Ending::new(finish, &self.options.limits)).collect();
-        finish::finish(&self.pool, &endings).await.map_err(told)
-    }
-
-    async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>> {
-        recover::recover_expired(&self.pool, max_stalls, limit).await.map_err(told)
-    }
-
-    async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
-        let periodics = self.options.limits.sound(periodics);
-        let ids = retrying(|| schedule::enqueue_due(&self.pool, &periodics)).await?;
-        if !ids.is_empty() {
-            self.wake.notify_one();
-        }
-        Ok(ids)
     }
 
     async fn cancel_by(&self, id: ItemId, actor: Option<&str>) -> Result<CancelAnswer> {
@@ -167,11 +134,6 @@ impl Queue for PostgresQueue {
 
     async fn paused(&self) -> Result<Vec<Paused>> {
         retrying(|| pause::paused(&self.pool)).await
-    }
-
-    async fn host_seen(&self, report: &HostReport) -> Result<()> {
-        report.check(&self.options.limits)?;
-        retrying(|| hosts::seen(&self.pool, report, self.options.limits.hosts_kept)).await
     }
 
     async fn hosts(&self) -> Result<Vec<HostSeen>> {

@@ -13,6 +13,7 @@ mod enqueue;
 mod fence;
 mod finish;
 mod heartbeat;
+mod host_verbs;
 mod hosts;
 mod live;
 mod look;
@@ -36,15 +37,12 @@ use async_trait::async_trait;
 use sqlx::SqlitePool;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
 use crate::claiming::Hint;
-use crate::ending::Ending;
 use crate::{
-    AttemptRecord, AuditEntry, AuditPage, Beat, CancelAnswer, Changes, Claim, ClaimRequest, ConnectOptions, Count,
-    Cursor, DEFAULT_PAYLOAD_BYTES, Deed, Enqueued, Fence, Filter, Finish, HostReport, HostSeen, ItemId, Migrated,
-    NewItem, NewToken, Pausable, Paused, Periodic, Pulse, Queue, QueueError, Recorded, Recovered, Result, Serving,
-    Token, TokenId, WorkItem,
+    AttemptRecord, AuditEntry, AuditPage, CancelAnswer, Changes, ConnectOptions, Count, Cursor, DEFAULT_PAYLOAD_BYTES,
+    Deed, Enqueued, Fence, Filter, HostSeen, ItemId, Migrated, NewItem, NewToken, Pausable, Paused, Queue, QueueError,
+    Result, Serving, Token, TokenId, WorkItem,
 };
 use live::Live;
 use trouble::told;
@@ -117,10 +115,6 @@ impl Queue for SqliteQueue {
         serve::serve(&self.path, host)
     }
 
-    fn wake(&self) -> Arc<Notify> {
-        Arc::clone(&self.wake)
-    }
-
     async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>> {
         self.options.limits.check_new(items)?;
         let answers = enqueue::enqueue(&self.writer, items).await.map_err(told)?;
@@ -137,52 +131,6 @@ impl Queue for SqliteQueue {
             self.wake.notify_one();
         }
         Ok(answers)
-    }
-
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
-        self.options.limits.check_host(&request.host, request.kinds.iter().map(|kind| &kind.handler_digest))?;
-        self.check_file()?;
-        let asked = Instant::now();
-        let claims = claim::claim(&self.writer, &self.hint, request).await.map_err(told)?;
-        self.live.keep(claims.iter().map(Claim::fence), asked + request.lease);
-        Ok(claims)
-    }
-
-    async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {
-        let asked = Instant::now();
-        let pulses = heartbeat::heartbeat(&self.writer, beats, lease, &self.options.limits).await.map_err(told)?;
-        for (beat, pulse) in beats.iter().zip(&pulses) {
-            match pulse {
-                Pulse::Alive | Pulse::CancelRequested => self.live.keep([beat.fence], asked + lease),
-                Pulse::Lost => self.live.forget(beat.fence),
-                Pulse::Busy => {}
-            }
-        }
-        Ok(pulses)
-    }
-
-    async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {
-        let endings: Vec<Ending> = finishes.iter().map(|finish| Ending::new(finish, &self.options.limits)).collect();
-        let answers = finish::finish(&self.writer, &endings).await.map_err(told)?;
-        for (finish, answer) in finishes.iter().zip(&answers) {
-            if *answer != Recorded::Busy {
-                self.live.forget(finish.fence);
-            }
-        }
-        Ok(answers)
-    }
-
-    async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>> {
-        recover::recover_expired(&self.writer, &self.live, max_stalls, limit).await.map_err(told)
-    }
-
-    async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
-        let periodics = self.options.limits.sound(periodics);
-        let ids = schedule::enqueue_due(&self.readers, &self.writer, &periodics).await.map_err(told)?;
-        if !ids.is_empty() {
-            self.wake.notify_one();
-        }
-        Ok(ids)
     }
 
     async fn cancel_by(&self, id: ItemId, actor: Option<&str>) -> Result<CancelAnswer> {
@@ -210,11 +158,6 @@ impl Queue for SqliteQueue {
 
     async fn paused(&self) -> Result<Vec<Paused>> {
         pause::paused(&self.readers).await.map_err(told)
-    }
-
-    async fn host_seen(&self, report: &HostReport) -> Result<()> {
-        report.check(&self.options.limits)?;
-        hosts::seen(&self.writer, report, self.options.limits.hosts_kept).await.map_err(told)
     }
 
     async fn hosts(&self) -> Result<Vec<HostSeen>> {
