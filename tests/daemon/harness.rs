@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use workhost_queue::{ConnectOptions, ItemId, Queue, Status, WorkItem, connect};
 
-pub(crate) use daemon::Daemon;
+pub(crate) use daemon::{Daemon, Launch};
 pub(crate) use database::{AppDatabase, Store};
 pub(crate) use mounted::Mounted;
 
@@ -80,11 +80,16 @@ impl Workshop {
     }
 
     pub(crate) fn configure_with(&self, worker: &str, kinds_and_handlers: &str) -> &Workshop {
+        self.configure_host("workhost", worker, kinds_and_handlers)
+    }
+
+    /// Writes the configuration of one of several hosts on the same store; [`Launch`] names it.
+    pub(crate) fn configure_host(&self, host: &str, worker: &str, kinds_and_handlers: &str) -> &Workshop {
         let text = format!(
             "[store]\nurl = {:?}\n{worker}\n[admin]\nlisten = \"127.0.0.1:0\"\n[databases.app]\nurl = {:?}\n{kinds_and_handlers}",
             self.store_url, self.app.url
         );
-        self.write("workhost.toml", text);
+        self.write(&format!("{host}.toml"), text);
         self
     }
 
@@ -148,7 +153,12 @@ impl Workshop {
     }
 
     pub(crate) fn serve(&self) -> Daemon {
-        Daemon::start(self)
+        Daemon::start(self, Launch::default())
+    }
+
+    /// Starts a daemon in some other way.
+    pub(crate) fn launch(&self, launch: Launch<'_>) -> Daemon {
+        Daemon::start(self, launch)
     }
 
     pub(crate) fn enqueue(&self, kind: &str, more: &[&str]) -> ItemId {
@@ -231,14 +241,24 @@ impl Workshop {
 
     /// What the daemons of this workshop logged.
     pub(crate) fn log(&self) -> String {
-        std::fs::read_to_string(self.path("log")).unwrap_or_default()
+        self.log_of("workhost")
+    }
+
+    /// What one of several hosts logged.
+    pub(crate) fn log_of(&self, host: &str) -> String {
+        std::fs::read_to_string(self.path(format!("{host}.log"))).unwrap_or_default()
     }
 }
 
 impl Drop for Workshop {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.must_hold_no_secret(&self.log());
+            for entry in std::fs::read_dir(self.folder.path()).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_some_and(|extension| extension == "log") {
+                    self.must_hold_no_secret(&std::fs::read_to_string(path).unwrap());
+                }
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod cache;
 mod capabilities;
 mod crash;
 mod crawl;
+mod faults;
 mod handlers;
 mod hostile;
 mod http;

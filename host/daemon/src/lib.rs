@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod config;
 mod control;
+pub mod fault;
 pub mod finding;
 mod handlers_queue;
 pub mod lock;

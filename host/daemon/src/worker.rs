@@ -21,6 +21,7 @@ use workhost_admin::Readiness;
 use workhost_queue::{Claim, ClaimRequest, HostReport, Queue, QueueError, Status};
 
 use crate::config;
+use crate::fault::Fault;
 use crate::registry::{Kind, Registry};
 use attempts::Attempts;
 use slots::{Slot, Slots};
@@ -136,6 +137,7 @@ impl Worker {
             };
             if let Some((sent, claims)) = sent_and_claims {
                 for taken in claims {
+                    Fault::Claimed.reached(&taken.kind.name);
                     start(context, running, taken, sent, told.clone());
                 }
             }

@@ -14,9 +14,32 @@ pub(crate) struct Daemon {
     pub(crate) address: SocketAddr,
 }
 
+/// How a daemon is started.
+#[derive(Clone, Copy)]
+pub(crate) struct Launch<'a> {
+    /// Which host: it has the configuration `NAME.toml` and the log `NAME.log`.
+    pub(crate) host: &'a str,
+    /// More environment.
+    pub(crate) env: &'a [(&'a str, &'a str)],
+    /// A program that takes a command line to run, such as `ip netns exec NAME`.
+    pub(crate) wrapper: &'a [&'a str],
+}
+
+impl Default for Launch<'_> {
+    fn default() -> Self {
+        Launch { host: "workhost", env: &[], wrapper: &[] }
+    }
+}
+
 /// The program, started by another one that takes a command line to run.
 pub(super) fn command_under(workshop: &Workshop, wrapper: &[&str]) -> Command {
-    let program = command(workshop);
+    under(command(workshop), wrapper)
+}
+
+fn under(program: Command, wrapper: &[&str]) -> Command {
+    if wrapper.is_empty() {
+        return program;
+    }
     let mut command = Command::new(wrapper[0]);
     command.args(&wrapper[1..]).arg(program.get_program()).args(program.get_args()).stdin(Stdio::null());
     for (name, value) in program.get_envs() {
@@ -29,11 +52,16 @@ pub(super) fn command_under(workshop: &Workshop, wrapper: &[&str]) -> Command {
 }
 
 pub(super) fn command(workshop: &Workshop) -> Command {
+    command_of(workshop, "workhost")
+}
+
+/// The program with the configuration of one of several hosts.
+fn command_of(workshop: &Workshop, host: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_workhost"));
-    command.arg("--config").arg(workshop.path("workhost.toml")).stdin(Stdio::null()).env("RUST_BACKTRACE", "1");
+    command.arg("--config").arg(workshop.path(format!("{host}.toml"))).stdin(Stdio::null()).env("RUST_BACKTRACE", "1");
     // One cache of compiled components for all tests and runs, and not that of whoever runs them.
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
-    for name in ["CACHE_DIRECTORY", "WORKHOST_CONFIG", "WORKHOST_LOG", "WORKHOST_LOG_FORMAT"] {
+    for name in ["CACHE_DIRECTORY", "WORKHOST_CONFIG", "WORKHOST_FAULT", "WORKHOST_LOG", "WORKHOST_LOG_FORMAT"] {
         command.env_remove(name);
     }
     command
@@ -41,13 +69,16 @@ pub(super) fn command(workshop: &Workshop) -> Command {
 
 impl Daemon {
     /// Starts it and waits until it listens.
-    pub(super) fn start(workshop: &Workshop) -> Daemon {
-        let before = workshop.log().len();
-        let log = File::options().create(true).append(true).open(workshop.path("log")).unwrap();
-        let mut child = command(workshop).arg("serve").stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+    pub(super) fn start(workshop: &Workshop, launch: Launch<'_>) -> Daemon {
+        let host = launch.host;
+        let before = workshop.log_of(host).len();
+        let log = File::options().create(true).append(true).open(workshop.path(format!("{host}.log"))).unwrap();
+        let mut command = under(command_of(workshop, host), launch.wrapper);
+        command.envs(launch.env.iter().copied());
+        let mut child = command.arg("serve").stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
         let start = Instant::now();
         loop {
-            let log = workshop.log();
+            let log = workshop.log_of(host);
             if let Some((_, rest)) = log[before..].split_once("address=") {
                 let address = rest.split_whitespace().next().unwrap().parse().unwrap();
                 return Daemon { child, address };

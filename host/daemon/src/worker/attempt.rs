@@ -16,6 +16,7 @@ use super::outcome::{Asked, Cause, decide};
 use super::retry::RetryPolicy;
 use super::stop::Stop;
 use crate::config;
+use crate::fault::Fault;
 use crate::registry::Kind;
 
 /// What an attempt needs of its host.
@@ -34,6 +35,7 @@ pub(super) async fn run(context: &Context, claim: Claim, kind: &Arc<Kind>, sent:
         let control = Arc::new(Control::new());
         let (registration, mut vital) = context.attempts.register(fence, control.clone(), sent);
         info!(scope = claim.item.scope, "started");
+        Fault::Started.reached(&kind.name);
         let mut asked = Asked::default();
         let failures = claim.item.failures;
         let cause = supervise(context, claim.item, kind, &control, &mut vital, &mut asked, stop).await;
@@ -43,12 +45,14 @@ pub(super) async fn run(context: &Context, claim: Claim, kind: &Arc<Kind>, sent:
         }
         let retry = RetryPolicy::of(&kind.settings).delay(failures, rand::random());
         let Some(outcome) = decide(cause, asked, retry) else { return };
+        Fault::Returned.reached(&kind.name);
         let finish = Finish {
             progress: registration.unstored_progress(),
             log_tail: control.log_tail(),
             ..Finish::new(fence, outcome.clone())
         };
         record(context, finish, &mut vital, &outcome).await;
+        Fault::Recorded.reached(&kind.name);
     }
     .instrument(span)
     .await;
@@ -94,14 +98,18 @@ async fn supervise(
     let timed_out = Instant::now() + timeout;
     let deadline = timed_out - settings.cancel_grace.min(timeout / 2);
     let mut grace_over: Option<Instant> = None;
+    let claimed = vital.borrow().answered;
     let cause = loop {
         let Vital { answered, cancel_requested, lost } = *vital.borrow_and_update();
+        if answered > claimed {
+            Fault::Beaten.reached(&kind.name);
+        }
         if lost {
             break Cause::Lost;
         }
         if cancel_requested && !asked.cancel {
             asked.cancel = true;
-            control.ask_to_stop(StopReason::CancelRequested);
+            ask(control, kind, StopReason::CancelRequested);
             grace_over = Some(earlier(grace_over, settings.cancel_grace));
         }
         tokio::select! {
@@ -114,19 +122,24 @@ async fn supervise(
             },
             () = stop.requested(), if !asked.shutdown => {
                 asked.shutdown = true;
-                control.ask_to_stop(StopReason::Shutdown);
+                ask(control, kind, StopReason::Shutdown);
                 grace_over = Some(earlier(grace_over, settings.shutdown_grace));
             }
             () = sleep_until(grace_over.unwrap_or(timed_out)), if grace_over.is_some() => break Cause::GraceOver,
             () = sleep_until(deadline), if asked.deadline.is_none() => {
                 asked.deadline = Some(timeout);
-                control.ask_to_stop(StopReason::Deadline);
+                ask(control, kind, StopReason::Deadline);
             }
             () = sleep_until(timed_out) => break Cause::TimedOut(timeout),
         }
     };
     end(control, guest).await;
     cause
+}
+
+fn ask(control: &Control, kind: &Kind, reason: StopReason) {
+    control.ask_to_stop(reason);
+    Fault::Asked.reached(&kind.name);
 }
 
 fn earlier(other: Option<Instant>, grace: std::time::Duration) -> Instant {
