@@ -11,6 +11,7 @@ mod cancel;
 mod changes;
 mod children;
 mod claim;
+mod claimed;
 mod cron;
 mod due_race;
 mod enqueue;

@@ -138,6 +138,19 @@ contract_on! { Postgres:
         });
     }
 
+    async fn a_claim_that_is_cut_off_is_answered_to_whoever_asks_for_it(store) {
+        let wire = Wire::new(&store).await;
+        cut_everywhere!(wire, store.enqueue(new("a")).await, |_state| wire.queue.claim(&ask("h", &[("a", 1)])), |claims| {
+            // Where the claim was made and its answer was lost, there is nothing left to claim.
+            let known: Vec<_> = claims.iter().map(Claim::fence).collect();
+            let mut held = wire.queue.claimed("h", &known, LEASE).await.unwrap();
+            held.extend(claims);
+            assert_eq!((held.len(), held[0].item.attempt), (1, 1));
+            let done = Finish::new(held[0].fence(), Outcome::Succeeded(None));
+            assert_eq!(store.queue.finish(&[done]).await.unwrap(), [Recorded::Recorded]);
+        });
+    }
+
     async fn a_finish_that_is_cut_off_is_recorded_once(store) {
         let wire = Wire::new(&store).await;
         let finish = |claim: &Claim| {

@@ -32,6 +32,7 @@ pub(super) async fn not_unavailable(queue: &dyn Queue, claim: &Claim) -> Vec<Str
     wrong.told("enqueue_by", queue.enqueue_by(claim.fence(), &[keyed("a", "k")]).await);
     wrong.told("enqueue_due", queue.enqueue_due(&[periodic]).await);
     wrong.told("claim", queue.claim(&ask("h", &[("a", 9)])).await);
+    wrong.told("claimed", queue.claimed("a", &[], LEASE).await);
     wrong.told("heartbeat", queue.heartbeat(&[beat], LEASE).await);
     wrong.told("finish", queue.finish(&[finish]).await);
     wrong.told("cancel", queue.cancel(claim.item.id).await);

@@ -1,5 +1,6 @@
 //! The verbs by which a host works.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,10 +8,11 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use super::trouble::{retrying, told};
-use super::{PostgresQueue, claim, finish, heartbeat, hosts, recover, schedule};
+use super::{PostgresQueue, claim, claimed, finish, heartbeat, hosts, recover, schedule};
 use crate::ending::Ending;
 use crate::{
-    Beat, Claim, ClaimRequest, Finish, HostQueue, HostReport, ItemId, Periodic, Pulse, Recorded, Recovered, Result,
+    Beat, Claim, ClaimRequest, Fence, Finish, HostQueue, HostReport, ItemId, Periodic, Pulse, Recorded, Recovered,
+    Result,
 };
 
 #[async_trait]
@@ -22,6 +24,11 @@ impl HostQueue for PostgresQueue {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>> {
         self.options.limits.check_host(&request.host, request.kinds.iter().map(|kind| &kind.handler_digest))?;
         retrying(|| claim::claim(&self.pool, &self.hint, request)).await
+    }
+
+    async fn claimed(&self, host: &str, known: &[Fence], lease: Duration) -> Result<Vec<Claim>> {
+        self.options.limits.check_host(host, iter::empty::<&str>())?;
+        retrying(|| claimed::claimed(&self.pool, host, known, lease)).await
     }
 
     async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {

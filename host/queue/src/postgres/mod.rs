@@ -8,6 +8,7 @@ mod audit;
 mod cancel;
 mod changes;
 mod claim;
+mod claimed;
 mod enqueue;
 mod fence;
 mod finish;

@@ -1,5 +1,6 @@
 //! The verbs by which a host works.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,10 +9,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::trouble::told;
-use super::{SqliteQueue, claim, finish, heartbeat, hosts, recover, schedule};
+use super::{SqliteQueue, claim, claimed, finish, heartbeat, hosts, recover, schedule};
 use crate::ending::Ending;
 use crate::{
-    Beat, Claim, ClaimRequest, Finish, HostQueue, HostReport, ItemId, Periodic, Pulse, Recorded, Recovered, Result,
+    Beat, Claim, ClaimRequest, Fence, Finish, HostQueue, HostReport, ItemId, Periodic, Pulse, Recorded, Recovered,
+    Result,
 };
 
 #[async_trait]
@@ -26,6 +28,15 @@ impl HostQueue for SqliteQueue {
         let asked = Instant::now();
         let claims = claim::claim(&self.writer, &self.hint, request).await.map_err(told)?;
         self.live.keep(claims.iter().map(Claim::fence), asked + request.lease);
+        Ok(claims)
+    }
+
+    async fn claimed(&self, host: &str, known: &[Fence], lease: Duration) -> Result<Vec<Claim>> {
+        self.options.limits.check_host(host, iter::empty::<&str>())?;
+        self.check_file()?;
+        let asked = Instant::now();
+        let claims = claimed::claimed(&self.writer, host, known, lease).await.map_err(told)?;
+        self.live.keep(claims.iter().map(Claim::fence), asked + lease);
         Ok(claims)
     }
 

@@ -9,6 +9,7 @@ mod batch;
 mod cancel;
 mod changes;
 mod claim;
+mod claimed;
 mod enqueue;
 mod fence;
 mod finish;

@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
-use crate::{Beat, Claim, ClaimRequest, Finish, HostReport, ItemId, Periodic, Pulse, Recorded, Recovered, Result};
+use crate::{
+    Beat, Claim, ClaimRequest, Fence, Finish, HostReport, ItemId, Periodic, Pulse, Recorded, Recovered, Result,
+};
 
 /// What a host that runs work does with the queue: it finds what is due, claims it, keeps the claims alive and records
 /// how they ended. What [`Queue`](crate::Queue) says of all verbs holds for these.
@@ -19,6 +21,13 @@ pub trait HostQueue: Send + Sync + 'static {
     /// Takes up to `request.limit` due items by priority (higher first), run_at and id; never an
     /// unknown kind, never two of one scope. Of each scope only its head is taken.
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claim>>;
+
+    /// Answers what this owner (host name and boot nonce) holds beyond the `known` attempts, each with a new lease:
+    /// claims whose answer was lost on the way. Nothing that people see changes.
+    ///
+    /// Asked while a claim of the same owner is under way, it may answer what that claim answers too. A row that
+    /// somebody has locked, or a claim that the store has not ended yet, is left for a later call.
+    async fn claimed(&self, host: &str, known: &[Fence], lease: Duration) -> Result<Vec<Claim>>;
 
     /// Extends the leases of all that a host runs and stores the newest progress. Answers in order.
     async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>>;
