@@ -66,19 +66,23 @@ on_both_stores! {
         daemon.stop();
     }
 
-    async fn a_guest_that_spins_past_its_timeout_is_ended_while_others_run(w: Workshop) {
+    async fn more_guests_than_cores_that_spin_past_their_timeout_are_ended_while_others_run(w: Workshop) {
         // Without heartbeats the lease would run out before the timeout; a machine that stands still for some seconds is
         // no reason for that.
-        let worker = "[worker]\nheartbeat_interval = \"150ms\"\nlease = \"6s\"\n";
+        let worker = "[worker]\nslots = 12\nheartbeat_interval = \"150ms\"\nlease = \"6s\"\n";
         w.configure_with(worker, &(guest("spin", "timeout = \"7s\"") + &guest("echo", "")));
         let daemon = w.serve();
-        let spinning = w.enqueue("spin", &[]);
-        w.until(spinning, "running", |item| item.status == Status::Running).await;
+        let spinning: Vec<_> = (0..8).map(|_| w.enqueue("spin", &[])).collect();
+        for id in &spinning {
+            w.until(*id, "running", |item| item.status == Status::Running).await;
+        }
         let other = w.enqueue("echo", &["--payload", r#"{"message": "hello"}"#]);
         assert_eq!(w.until_finished(other).await.status, Status::Succeeded);
-        let item = w.until_finished(spinning).await;
-        assert_eq!((item.status, item.error.as_deref()), (Status::Failed, Some("timeout of 7s")));
-        assert_eq!(item.stalls, 0, "its heartbeats went on");
+        for id in spinning {
+            let item = w.until_finished(id).await;
+            assert_eq!((item.status, item.error.as_deref()), (Status::Failed, Some("timeout of 7s")));
+            assert_eq!(item.stalls, 0, "its heartbeats went on");
+        }
         daemon.stop();
     }
 

@@ -8,14 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Readiness(Arc<Mutex<BTreeMap<&'static str, String>>>);
 
 impl Readiness {
-    /// A part works.
-    pub fn green(&self, part: &'static str) {
-        self.lock().remove(part);
+    /// A part works. Answers whether it did not before, so that the end of a fault is logged once.
+    pub fn green(&self, part: &'static str) -> bool {
+        self.lock().remove(part).is_some()
     }
 
     /// A part does not work, for this reason. Answers whether it worked before, so that a fault is logged once.
     pub fn red(&self, part: &'static str, reason: impl Into<String>) -> bool {
         self.lock().insert(part, reason.into()).is_none()
+    }
+
+    /// Whether a part is red.
+    pub fn is_red(&self, part: &'static str) -> bool {
+        self.lock().contains_key(part)
     }
 
     /// All that is red.
@@ -38,7 +43,9 @@ mod tests {
         assert!(readiness.red("store", "down"));
         assert!(!readiness.red("store", "still down"));
         assert_eq!(readiness.reds()["store"], "still down");
-        readiness.green("store");
+        assert!(readiness.is_red("store") && !readiness.is_red("sweep"));
+        assert!(readiness.green("store"));
+        assert!(!readiness.green("store"));
         assert!(readiness.reds().is_empty());
         assert!(readiness.red("store", "down again"));
     }

@@ -2,6 +2,7 @@
 
 mod check;
 mod grants;
+mod kind;
 mod rule;
 mod schema;
 mod stranded;
@@ -11,14 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::join_all;
-use workhost_queue::{Json, Periodic, Queue};
-use workhost_runtime::{Backends, ComponentFile, Handler, KindDescription, LoadError, Runtime};
+use workhost_queue::{Periodic, Queue};
+use workhost_runtime::{Backends, ComponentFile, KindDescription, LoadError, Runtime};
 
-use crate::config::{Config, HandlerSettings, KindSettings, ScopeRule};
+use crate::config::{Config, HandlerSettings};
 use crate::finding::{Finding, Findings, Severity};
 use crate::handlers_queue::HandlersQueue;
 
 pub use check::Described;
+pub use kind::{Kind, Run};
 pub use rule::{ItemRule, ItemRules};
 pub use schema::PayloadSchema;
 pub use stranded::stranded;
@@ -41,18 +43,6 @@ pub struct Examination {
     pub schemas: PayloadSchemas,
     /// What is wrong, and what to warn of.
     pub findings: Vec<Finding>,
-}
-
-/// One kind: its settings, its handler, its payload type.
-pub struct Kind {
-    /// The kind's name.
-    pub name: String,
-    /// What the configuration says of it.
-    pub settings: KindSettings,
-    /// What its items must be.
-    pub rule: Arc<ItemRule>,
-    /// The component that runs it.
-    pub handler: Handler,
 }
 
 impl Registry {
@@ -103,16 +93,20 @@ impl Registry {
         for (_, _, handler) in handlers {
             for KindDescription { kind: name, .. } in &handler.examined().kinds {
                 let (Some(settings), Some(schema)) = (config.kinds.get(name), schemas.remove(name)) else { continue };
-                let rule = Arc::new(ItemRule { scope: settings.scope, schema });
-                let kind = Kind { name: name.clone(), settings: settings.clone(), rule, handler: handler.clone() };
-                kinds.insert(name.clone(), Arc::new(kind));
+                let rule = ItemRule { scope: settings.scope, schema };
+                kinds.insert(name.clone(), Arc::new(Kind::new(name, settings, rule, &handler)));
             }
         }
         if let Some(queue) = &handlers_queue {
             queue.keep_to(kinds.iter().map(|(name, kind)| (name.clone(), kind.rule.clone())).collect());
         }
+        Ok((Registry::of(described, kinds), findings))
+    }
+
+    /// A registry of these kinds.
+    pub(crate) fn of(handlers: Vec<Described>, kinds: BTreeMap<String, Arc<Kind>>) -> Registry {
         let periodics = kinds.values().flat_map(|kind| kind.periodics()).collect();
-        Ok((Registry { handlers: described, kinds, periodics }, findings))
+        Registry { handlers, kinds, periodics }
     }
 
     /// Checks the whole as far as it can be done without databases. Calls `loaded` after each component.
@@ -140,20 +134,6 @@ impl Registry {
     /// The schedules of all periodic kinds; one for each listed scope where a kind requires one.
     pub fn periodics(&self) -> &[Periodic] {
         &self.periodics
-    }
-}
-
-impl Kind {
-    fn periodics(&self) -> Vec<Periodic> {
-        let Some(schedule) = &self.settings.schedule else { return Vec::new() };
-        let scopes = match self.settings.scope {
-            ScopeRule::Required => self.settings.scopes.iter().cloned().map(Some).collect(),
-            ScopeRule::Optional => vec![None],
-        };
-        let payload: Json = self.settings.payload.clone().into();
-        let periodic =
-            |scope| Periodic { kind: self.name.clone(), scope, payload: payload.clone(), schedule: schedule.clone() };
-        scopes.into_iter().map(periodic).collect()
     }
 }
 

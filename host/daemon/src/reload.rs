@@ -98,8 +98,7 @@ impl Reloader {
         let now = self.registry.borrow().clone();
         let added: Vec<&str> = names(&now).filter(|name| before.kind(name).is_none()).collect();
         let gone: Vec<&str> = names(before).filter(|name| now.kind(name).is_none()).collect();
-        let digest =
-            |registry: &Registry, name: &str| registry.kind(name).map(|kind| kind.handler.examined().digest.clone());
+        let digest = |registry: &Registry, name: &str| registry.kind(name).map(|kind| kind.digest.clone());
         let rebuilt: Vec<&str> = names(&now)
             .filter(|name| before.kind(name).is_some() && digest(before, name) != digest(&now, name))
             .collect();

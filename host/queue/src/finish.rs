@@ -22,6 +22,20 @@ impl Finish {
     pub fn new(fence: Fence, outcome: Outcome) -> Finish {
         Finish { fence, outcome, progress: None, log_tail: None }
     }
+
+    /// Bytes of its texts: about what goes over the wire.
+    pub fn size(&self) -> usize {
+        let outcome = match &self.outcome {
+            Outcome::Succeeded(summary) | Outcome::Cancelled(summary) => {
+                summary.as_ref().map_or(0, |json| json.as_str().len())
+            }
+            Outcome::Failed { error } | Outcome::Retry { error, .. } => error.len(),
+            Outcome::Released => 0,
+        };
+        outcome
+            + self.progress.as_ref().map_or(0, |json| json.as_str().len())
+            + self.log_tail.as_ref().map_or(0, String::len)
+    }
 }
 
 /// What becomes of the item.

@@ -8,7 +8,7 @@ use crate::bindings::exports::workhost::handler::handler::WorkItem;
 use crate::bindings::workhost::handler::types::{Ending, Failure};
 use crate::capability::dirs::{self, NotOpen};
 use crate::capability::{Caller, Contexts};
-use crate::control::{Control, EndedByHost};
+use crate::control::Control;
 use crate::ended::{self, Ended};
 use crate::handler::Loaded;
 use crate::job::Job;
@@ -22,7 +22,7 @@ pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> En
     tokio::select! {
         // The end first: it must hold even if the guest is ready at the same time.
         biased;
-        () = control.ended() => Ended::Trapped { message: EndedByHost.to_string() },
+        () = control.ended() => Ended::ByHost,
         ended = async {
             // A sandbox of the pool; waiting for one costs nothing but time.
             let _turn = shared.turns.acquire().await.expect("the semaphore is never closed");
@@ -35,6 +35,10 @@ pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> En
             let capabilities = Capabilities { contexts, wasi };
             let mut store = sandbox::store(&shared.engine, limits, handler.memory_bytes, capabilities, &control, &output);
             let outcome = call(handler, &mut store, job).await;
+            // Whatever a guest met that was ended meanwhile: it is not at fault.
+            if outcome.is_err() && control.is_ended() {
+                return Ended::ByHost;
+            }
             ended::from_run(outcome, &output.stderr_tail(), limits, &handler.mask)
         } => ended,
     }

@@ -4,16 +4,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 use crate::output::Tail;
 
 /// The line between a worker and one running attempt: the wish to stop goes in, progress and the end
 /// of the log come out.
 ///
-/// After [`end`](Control::end) the guest has no effect any more: no host call of it does anything, the
-/// progress stays as it is, and its code stops at the next epoch.
+/// After [`end`](Control::end), and once the time until which it may run is over, the guest has no effect any more: no
+/// host call of it does anything, the progress stays as it is, and its code stops at the next epoch.
 #[derive(Debug, Default)]
 pub struct Control {
+    /// Until when it may run; without one, until it is ended.
+    until: Mutex<Option<Instant>>,
     stop: Mutex<Option<StopReason>>,
     progress: Mutex<Option<(u64, Arc<str>)>>,
     log: Mutex<Tail>,
@@ -65,9 +68,19 @@ impl Control {
         self.over.notify_waiters();
     }
 
-    /// Whether the attempt was ended.
+    /// Lets the attempt run until then, and no longer unless a later time is set before that. The guest itself is held to
+    /// it: a process that stood still finds its guests ended, whichever of its threads goes on first.
+    pub fn run_until(&self, until: Instant) {
+        *locked(&self.until) = Some(until);
+    }
+
+    /// Whether the attempt was ended, or its time is over.
     pub fn is_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        self.ended.load(Ordering::Acquire) || self.until().is_some_and(|until| until <= Instant::now())
+    }
+
+    fn until(&self) -> Option<Instant> {
+        *locked(&self.until)
     }
 
     /// The newest progress snapshot (a JSON document) and its revision, from 1.
@@ -86,7 +99,7 @@ impl Control {
         locked(&self.log).push(line, limit);
     }
 
-    /// Waits until the attempt was ended.
+    /// Waits until the attempt was ended, or its time is over.
     pub(crate) async fn ended(&self) {
         loop {
             let mut over = std::pin::pin!(self.over.notified());
@@ -95,7 +108,11 @@ impl Control {
             if self.is_ended() {
                 return;
             }
-            over.await;
+            match self.until() {
+                // It may have been put off meanwhile.
+                Some(until) => drop(timeout_at(until, over).await),
+                None => over.await,
+            }
         }
     }
 
@@ -121,6 +138,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -144,6 +163,24 @@ mod tests {
         control.end();
         assert!(control.set_progress("3".into()).is_err());
         assert_eq!(control.progress(), Some((2, "2".into())));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_whose_time_is_over_is_ended_unless_it_was_put_off() {
+        let (control, second) = (Control::new(), Duration::from_secs(1));
+        let start = Instant::now();
+        control.run_until(start + second);
+        let ended = async {
+            control.ended().await;
+            start.elapsed()
+        };
+        let put_off = async {
+            tokio::time::sleep(second / 2).await;
+            control.run_until(start + 3 * second);
+        };
+        let (ended_after, ()) = tokio::join!(ended, put_off);
+        assert_eq!(ended_after, 3 * second);
+        assert!(control.is_ended() && control.alive().is_err() && control.set_progress("1".into()).is_err());
     }
 
     #[tokio::test]

@@ -10,7 +10,6 @@ use wasmtime_wasi_http::FieldMapError;
 
 use crate::bindings::workhost::handler::types::{Ending, Failure};
 use crate::capability::secrets::Mask;
-use crate::control::EndedByHost;
 use crate::limiter::LimitHit;
 use crate::limits::Limits;
 use crate::text;
@@ -30,8 +29,7 @@ pub enum Ended {
         /// Whether trying again cannot help.
         permanent: bool,
     },
-    /// The guest broke: a panic, a bad access, a breach of the contract. Also what is left of an attempt
-    /// that was ended by its [`Control`](crate::Control).
+    /// The guest broke: a panic, a bad access, a breach of the contract.
     Trapped {
         /// The panic's own text and place where there is one, and a backtrace.
         message: String,
@@ -41,6 +39,9 @@ pub enum Ended {
         /// Its name: `memory limit of 64 MiB`, `result larger than 1 MiB`, `stack overflow`.
         limit: String,
     },
+    /// It was still running when it was ended by its [`Control`](crate::Control), or by a host call that learnt that the
+    /// item is another's.
+    ByHost,
 }
 
 /// The guest sent what the contract does not allow.
@@ -105,9 +106,7 @@ pub(crate) fn from_error(error: &wasmtime::Error, stderr: &str, limits: &Limits,
     if let Some(limit) = limit(error, limits) {
         return Broken::Limit(limit);
     }
-    let message = if let Some(ended) = error.downcast_ref::<EndedByHost>() {
-        ended.to_string()
-    } else if let Some(broke) = error.downcast_ref::<BrokeContract>() {
+    let message = if let Some(broke) = error.downcast_ref::<BrokeContract>() {
         broke.to_string()
     } else if let Some(I32Exit(code)) = error.downcast_ref() {
         format!("the handler called exit({code}); a handler returns its outcome")

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -21,8 +22,18 @@ pub(super) struct Vital {
 }
 
 /// All running attempts, by fence.
+pub(super) struct Attempts {
+    /// How long a claim lasts.
+    lease: Duration,
+    book: Mutex<Book>,
+}
+
 #[derive(Default)]
-pub(super) struct Attempts(Mutex<HashMap<Fence, Entry>>);
+struct Book {
+    running: HashMap<Fence, Entry>,
+    /// Attempts that this host gave up without a word to the store, and until when the store may take them for running.
+    given_up: HashMap<Fence, Instant>,
+}
 
 struct Entry {
     control: Arc<Control>,
@@ -38,6 +49,15 @@ pub(super) struct Registration {
 }
 
 impl Attempts {
+    pub(super) fn new(lease: Duration) -> Arc<Attempts> {
+        Arc::new(Attempts { lease, book: Mutex::default() })
+    }
+
+    /// How long an attempt may go on after the sending of its last answered heartbeat.
+    pub(super) fn self_stop(&self) -> Duration {
+        self.lease / 2
+    }
+
     /// From now on this attempt is reported alive, and hears what the store answers.
     pub(super) fn register(
         self: &Arc<Self>,
@@ -46,14 +66,15 @@ impl Attempts {
         claim_sent: Instant,
     ) -> (Registration, watch::Receiver<Vital>) {
         let (vital, receiver) = watch::channel(Vital { answered: claim_sent, cancel_requested: false, lost: false });
-        self.lock().insert(fence, Entry { control, vital, stored: 0 });
+        control.run_until(claim_sent + self.self_stop());
+        self.lock().running.insert(fence, Entry { control, vital, stored: 0 });
         (Registration { attempts: self.clone(), fence }, receiver)
     }
 
     /// One beat for each, with the revision of the progress it carries.
     pub(super) fn beats(&self) -> (Vec<Beat>, Vec<u64>) {
-        let entries = self.lock();
-        entries
+        let book = self.lock();
+        book.running
             .iter()
             .map(|(fence, entry)| {
                 let (revision, progress) = entry.unstored(*fence);
@@ -64,9 +85,9 @@ impl Attempts {
 
     /// Hands out what the store answered to a beat sent at `sent` with progress of that revision.
     pub(super) fn answered(&self, fence: Fence, revision: u64, pulse: Pulse, sent: Instant) {
-        let mut entries = self.lock();
+        let mut book = self.lock();
         // It may have ended meanwhile.
-        let Some(entry) = entries.get_mut(&fence) else { return };
+        let Some(entry) = book.running.get_mut(&fence) else { return };
         let (lost, cancel_requested) = match pulse {
             Pulse::Busy => return,
             Pulse::Lost => (true, false),
@@ -75,6 +96,7 @@ impl Attempts {
         };
         if !lost {
             entry.stored = entry.stored.max(revision);
+            entry.control.run_until(sent + self.self_stop());
         }
         entry.vital.send_modify(|vital| {
             vital.lost |= lost;
@@ -85,8 +107,16 @@ impl Attempts {
         });
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Fence, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// All attempts that the store may take for running on this host: those that do, and those that were given up.
+    pub(super) fn known(&self) -> Vec<Fence> {
+        let mut book = self.lock();
+        let now = Instant::now();
+        book.given_up.retain(|_, until| *until > now);
+        book.running.keys().chain(book.given_up.keys()).copied().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -107,14 +137,25 @@ impl Entry {
 }
 
 impl Registration {
+    pub(super) fn fence(&self) -> Fence {
+        self.fence
+    }
+
+    /// Nothing more will be written of this attempt; its lease is left to run out.
+    pub(super) fn give_up(&self) {
+        // Its last heartbeat may have been answered just now, and the answer lost.
+        let until = Instant::now() + 2 * self.attempts.lease;
+        self.attempts.lock().given_up.insert(self.fence, until);
+    }
+
     /// The newest snapshot that the store does not have yet, for the attempt's last write.
     pub(super) fn unstored_progress(&self) -> Option<Json> {
-        self.attempts.lock().get(&self.fence).and_then(|entry| entry.unstored(self.fence).1)
+        self.attempts.lock().running.get(&self.fence).and_then(|entry| entry.unstored(self.fence).1)
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.attempts.lock().remove(&self.fence);
+        self.attempts.lock().running.remove(&self.fence);
     }
 }

@@ -1,47 +1,29 @@
 //! Heartbeats: one statement for all attempts of this host.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
-use tracing::warn;
-use workhost_admin::Readiness;
-use workhost_queue::{Queue, QueueError};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use workhost_queue::HostQueue;
 
 use super::attempts::Attempts;
-use crate::config;
+use super::vigil::{Vigil, within};
 
 /// Beats for ever. A beat that is not answered within one interval is given up, so that it cannot hold up the next.
-pub(super) async fn run(
-    queue: Arc<dyn Queue>,
-    attempts: Arc<Attempts>,
-    settings: &config::Worker,
-    readiness: &Readiness,
-) {
-    let mut ticks = interval(settings.heartbeat_interval);
+pub(super) async fn run(queue: &dyn HostQueue, attempts: &Attempts, every: Duration, lease: Duration, vigil: &Vigil) {
+    let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         let (beats, revisions) = attempts.beats();
-        if beats.is_empty() {
+        // A host that runs nothing goes on asking until it is answered, so that people hear that it is.
+        if beats.is_empty() && !vigil.is_red() {
             continue;
         }
         let sent = Instant::now();
-        let answer = timeout(settings.heartbeat_interval, queue.heartbeat(&beats, settings.lease)).await;
-        let answer = answer.unwrap_or_else(|_| {
-            Err(QueueError::Unavailable { reason: format!("no answer within {:?}", settings.heartbeat_interval) })
-        });
-        match answer {
-            Ok(pulses) => {
-                readiness.green("heartbeat");
-                for ((beat, revision), pulse) in beats.iter().zip(revisions).zip(pulses) {
-                    attempts.answered(beat.fence, revision, pulse, sent);
-                }
-            }
-            Err(error) => {
-                if readiness.red("heartbeat", error.to_string()) {
-                    warn!(%error, running = beats.len(), "heartbeats are not answered; attempts stop themselves when half a lease has passed");
-                }
-            }
+        let answer = within(every, queue.heartbeat(&beats, lease)).await;
+        let Some(pulses) = vigil.tell(answer) else { continue };
+        for ((beat, revision), pulse) in beats.iter().zip(revisions).zip(pulses) {
+            attempts.answered(beat.fence, revision, pulse, sent);
         }
     }
 }

@@ -66,8 +66,16 @@ async fn a_guest_that_spins_gives_way_and_ends_when_it_is_ended() {
     assert!(!attempt.is_finished());
     let asked = Instant::now();
     control.end();
-    assert_eq!(attempt.await.unwrap(), Ended::Trapped { message: "the attempt was ended by the host".into() });
+    assert_eq!(attempt.await.unwrap(), Ended::ByHost);
     assert!(asked.elapsed() < Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn a_guest_that_spins_ends_by_itself_when_its_time_is_over() {
+    let handler = Guest { run: SPIN, ..Guest::default() }.load(&runtime()).await;
+    let control = Arc::new(Control::new());
+    control.run_until(tokio::time::Instant::now() + Duration::from_millis(50));
+    assert_eq!(run_with(&handler, "null", &control).await, Ended::ByHost);
 }
 
 #[tokio::test]

@@ -1,0 +1,105 @@
+//! Recording how attempts ended.
+
+use workhost_queue::Status;
+use workhost_runtime::Ended;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_is_written_again_until_it_is_answered_and_heartbeats_go_on_meanwhile() {
+    let timeline = Timeline::of(Guest::done(millis(500)));
+    timeline.store.plan("finish", [Answer::Refused, Answer::Never, Answer::Refused]);
+    let diary = timeline.run_for(seconds(9)).await;
+    assert_eq!(
+        only(&diary, &["finish", "beat"]),
+        [
+            "500 finish 1 succeeded",
+            "700 finish 1 succeeded",
+            "2000 beat 1",
+            "4000 beat 1",
+            // It had five seconds to be answered.
+            "5900 finish 1 succeeded",
+            "6000 beat 1",
+            "6100 finish 1 succeeded",
+        ]
+    );
+    assert_eq!(timeline.store.item(1).status, Status::Succeeded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_whose_answer_was_lost_is_recorded_once_whatever_heartbeats_say_meanwhile() {
+    for lost in [Answer::Lost, Answer::Swallowed] {
+        let timeline = Timeline::of(Guest::done(millis(1900)));
+        timeline.store.plan("finish", [lost, Answer::Refused]);
+        timeline.store.always("finish", Answer::After(millis(300)));
+        timeline.at(seconds(9), |store| store.due("work", 1));
+        let diary = timeline.run_for(millis(9500)).await;
+        let finishes = only(&diary, &["finish"]);
+        assert_eq!(finishes.len(), 3, "{lost:?}: {finishes:?}");
+        // Its slot is free again.
+        assert!(diary.contains(&"9000 claim work*4".to_owned()), "{lost:?}: {diary:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_cannot_be_recorded_within_half_a_lease_is_given_up() {
+    let timeline = Timeline::of(Guest::done(millis(500)));
+    timeline.store.always("finish", Answer::Refused);
+    timeline.store.always("heartbeat", Answer::Refused);
+    let diary = timeline.run_for(seconds(100)).await;
+    let last = only(&diary, &["finish"]).pop().unwrap().to_owned();
+    assert_eq!(last, "29900 finish 1 succeeded");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_statement_that_hangs_holds_up_no_other_outcome() {
+    let timeline = Timeline::of(Guest::done(millis(500)));
+    timeline.at(millis(900), |store| store.due("work", 3));
+    timeline.store.plan("finish", [Answer::Never]);
+    let diary = timeline.run_for(seconds(4)).await;
+    assert_eq!(
+        sorted(only(&diary, &["finish"])),
+        [
+            "500 finish 1 succeeded",
+            // They wait for company while another is under way, and travel together.
+            "1405 finish 2 succeeded",
+            "1405 finish 3 succeeded",
+            "1405 finish 4 succeeded",
+        ]
+    );
+    assert!([2, 3, 4].iter().all(|id| timeline.store.item(*id).status == Status::Succeeded));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_whose_row_is_locked_delays_no_other_outcome() {
+    let timeline = Timeline::new().with("work", "", Guest::done(millis(500)));
+    timeline.store.has("work", 2);
+    timeline.store.lock(1, true);
+    timeline.at(seconds(1), |store| store.lock(1, false));
+    let diary = timeline.run_for(seconds(2)).await;
+    assert_eq!(
+        sorted(only(&diary, &["finish"])),
+        [
+            "500 finish 1 succeeded",
+            "500 finish 2 succeeded",
+            "700 finish 1 succeeded",
+            "900 finish 1 succeeded",
+            "1100 finish 1 succeeded",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_results_travel_apart() {
+    let large = format!("\"{}\"", "x".repeat(3 << 20));
+    let timeline = Timeline::new().with("work", "", Guest::Ends(millis(500), Ended::Done(Some(large))));
+    timeline.store.has("work", 3);
+    timeline.store.always("finish", Answer::After(seconds(1)));
+    let diary = timeline.run_for(seconds(4)).await;
+    assert_eq!(only(&diary, &["finish"]).len(), 3);
+    // Three statements side by side, and not one for all.
+    timeline.store.plan("finish", [Answer::Refused]);
+    timeline.store.has("work", 3);
+    let again = timeline.run_for(seconds(4)).await;
+    assert_eq!(only(&again[diary.len()..], &["finish"]).len(), 4, "{again:?}");
+}
