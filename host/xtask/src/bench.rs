@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: the benchmarks, with all that they need set up.
 
+use std::process::Command;
+
 use anyhow::Result;
 
 use crate::handlers;
@@ -17,7 +19,8 @@ Examples:
   cargo xtask bench queue -- --finished 200000             a smaller backlog of finished items
   cargo xtask bench queue -- --store sqlite --part empty   one part on one store
   cargo xtask bench attempt                                an attempt beside plain wasmtime
-  cargo xtask bench attempt -- --help                      all options of a benchmark")]
+  cargo xtask bench attempt -- --help                      all options of a benchmark
+  cargo xtask bench pickup                                 how soon an idle host starts an item")]
 pub(crate) struct Args {
     /// What to measure
     #[arg(value_enum)]
@@ -34,6 +37,8 @@ enum What {
     Queue,
     /// Loading a component and running an attempt, beside plain wasmtime. It builds an optimised wasmtime first
     Attempt,
+    /// How soon an idle host starts an item, from the enqueue on. With the program of the tests, which is not optimised
+    Pickup,
 }
 
 /// Runs the command.
@@ -62,6 +67,21 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             let echo = workspace.components_dir().join("guests/echo.wasm");
             let mut bench = bench("workhost-runtime", "attempt");
             run_program(bench.arg("--").arg("--component").arg(echo).args(&args.arguments))
+        }
+        What::Pickup => {
+            handlers::build(&workspace)?;
+            run_program(cargo().current_dir(workspace.root()).args([
+                "build",
+                "--bin",
+                "workhost",
+                "--example",
+                "pickup",
+            ]))?;
+            let server = Server::start(&Programs::provide()?, Purpose::Benchmarks)?;
+            let built = workspace.target_dir().join("debug");
+            let mut pickup = Command::new(built.join("examples/pickup"));
+            pickup.arg("--program").arg(built.join("workhost")).arg("--components").arg(workspace.components_dir());
+            run_program(pickup.arg("--postgres").arg(server.url()).args(&args.arguments))
         }
     }
 }
