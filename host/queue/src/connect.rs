@@ -12,10 +12,11 @@ use crate::{Limits, Queue, QueueError, Result, postgres, sqlite};
 pub struct ConnectOptions {
     /// What the queue accepts.
     pub limits: Limits,
-    /// Connections to PostgreSQL at most, the listener's not counted; 8. A host's claims, heartbeats and
-    /// API calls share them, and none is held while a handler runs. SQLite takes one writer and up to four readers.
+    /// Connections to PostgreSQL at most that a host's claims, finishes and API calls share; 8. None is held while a
+    /// handler runs. Beside them there is one for heartbeats alone and, without a pooler, one that listens for new
+    /// work: ten by default. SQLite takes one writer and up to four readers.
     pub max_connections: u32,
-    /// How long a verb waits for a free connection; 5 seconds.
+    /// How long a verb waits for its turn to use a connection, and then for one to open, if none is; 5 seconds each.
     pub acquire_timeout: Duration,
     /// How long `migrate` waits while another migrates; 30 seconds.
     pub migration_wait: Duration,

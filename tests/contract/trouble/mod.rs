@@ -2,7 +2,12 @@
 
 mod cut;
 mod disk;
+mod given_up;
+mod held;
 mod in_turn;
 mod refused;
+mod silent;
 mod standby;
+mod terminated;
 mod verbs;
+mod wire;

@@ -34,7 +34,7 @@ impl HostQueue for PostgresQueue {
     async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {
         let beats: Vec<heartbeat::Sign> =
             beats.iter().map(|beat| heartbeat::Sign::new(beat, &self.options.limits)).collect();
-        retrying(|| heartbeat::heartbeat(&self.pool, &beats, lease)).await
+        retrying(|| heartbeat::heartbeat(&self.heartbeats, &beats, lease)).await
     }
 
     async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, PgConnection, PgExecutor, Row};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgExecutor, Row};
 use tokio::time::Instant;
 
+use super::connections::{CONNECT, connect};
 use super::pool::Pool;
 use super::session::{self, left};
 use super::trouble::{is_lock_timeout, is_undefined, told};
@@ -35,7 +36,7 @@ const PATIENCE: &str = "set local lock_timeout = '100ms'; set local statement_ti
 
 /// Migrates in one transaction, which has the lock: whatever ends it, it gives the lock back and leaves a schema whole.
 pub(super) async fn migrate(server: &PgConnectOptions, pooler: Pooler, wait: Duration) -> Result<Migrated> {
-    let mut connection = server.connect().await.map_err(told)?;
+    let mut connection = connect(server, CONNECT).await.map_err(told)?;
     let deadline = Instant::now() + wait;
     loop {
         begin_locked(&mut connection, pooler, deadline).await?;

@@ -9,6 +9,7 @@ mod cancel;
 mod changes;
 mod claim;
 mod claimed;
+mod connections;
 mod enqueue;
 mod fence;
 mod finish;
@@ -48,6 +49,8 @@ use trouble::retrying;
 /// A queue whose items live in the schema `workhost` of a PostgreSQL database.
 pub(crate) struct PostgresQueue {
     pool: Pool,
+    /// What no other verb uses, so that a pool full of slow ones delays no heartbeat.
+    heartbeats: Pool,
     /// How to open a connection apart from the pool.
     server: PgConnectOptions,
     options: ConnectOptions,
@@ -61,18 +64,16 @@ pub(crate) struct PostgresQueue {
 impl PostgresQueue {
     pub(crate) async fn open(url: &str, options: ConnectOptions) -> Result<PostgresQueue> {
         let server = session::server(url, &options)?;
-        let pool = Pool::new(&server, &options);
-        if let Err(error) = session::check_server(&pool).await {
-            // A pool tries until its time is over, and then tells that and not why.
-            return Err(session::reach(&server).await.err().unwrap_or(error));
-        }
+        let pool = Pool::new(&server, &options, options.max_connections);
+        let heartbeats = Pool::new(&server, &options, 1);
+        session::check_server(&pool).await?;
         let wake = Arc::new(Notify::new());
         let listener = match options.pooler {
             Pooler::None => wake::listen(server.clone(), Arc::clone(&wake)),
             // What a pooler lends for one transaction cannot listen.
             Pooler::Transaction => JoinSet::new(),
         };
-        Ok(PostgresQueue { pool, server, options, hint: Hint::default(), wake, _listener: listener })
+        Ok(PostgresQueue { pool, heartbeats, server, options, hint: Hint::default(), wake, _listener: listener })
     }
 }
 

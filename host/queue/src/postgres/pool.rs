@@ -9,27 +9,24 @@ use std::ops::{Deref, DerefMut};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use sqlx::error::BoxDynError;
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgPoolOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo};
-use sqlx::{AssertSqlSafe, Either, Execute, Executor, PgPool, Postgres, SqlStr, Transaction};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow, PgStatement, PgTypeInfo};
+use sqlx::{AssertSqlSafe, Either, Execute, Executor, Postgres, SqlStr};
 
+use super::connections::{Connections, Lent, Step, goes_on};
 use super::session;
 use crate::{ConnectOptions, Pooler};
 
-/// The connections that the verbs share. As an executor it runs one statement.
+/// The connections that verbs share. As an executor it runs one statement.
 #[derive(Debug)]
 pub(super) struct Pool {
-    connections: PgPool,
+    connections: Connections,
     pooler: Pooler,
 }
 
 impl Pool {
-    /// Connects when it is first used.
-    pub(super) fn new(server: &PgConnectOptions, options: &ConnectOptions) -> Pool {
-        let connections = PgPoolOptions::new()
-            .max_connections(options.max_connections)
-            .acquire_timeout(options.acquire_timeout)
-            .connect_lazy_with(server.clone());
-        Pool { connections, pooler: options.pooler }
+    /// Up to `most` connections. Connects when it is first used.
+    pub(super) fn new(server: &PgConnectOptions, options: &ConnectOptions, most: u32) -> Pool {
+        Pool { connections: Connections::new(server, most, options.acquire_timeout), pooler: options.pooler }
     }
 
     /// A transaction.
@@ -40,24 +37,42 @@ impl Pool {
     /// A transaction that begins with some more statements.
     pub(super) async fn begin_with(&self, more: &str) -> sqlx::Result<Tx> {
         let begin = session::begin(self.pooler, more);
-        let transaction = self.connections.begin_with(AssertSqlSafe(begin)).await?;
-        Ok(Tx(Session { transaction, pooler: self.pooler }))
+        let mut lent = self.connections.lend().await?;
+        lent.run(sqlx::raw_sql(AssertSqlSafe(begin))).await?;
+        Ok(Tx(Session { lent, pooler: self.pooler }))
+    }
+
+    /// Runs one statement to its end. Nothing is answered before it is committed.
+    async fn run<'q>(&self, query: impl Execute<'q, Postgres> + 'q) -> sqlx::Result<Vec<Step>> {
+        match self.pooler {
+            Pooler::None => {
+                let mut lent = self.connections.lend().await?;
+                let steps = lent.run(query).await;
+                lent.give_back(steps)
+            }
+            Pooler::Transaction => {
+                let mut tx = self.begin().await?;
+                let steps = tx.run(query).await;
+                tx.settle(steps).await
+            }
+        }
     }
 }
 
-/// An open transaction; rolled back when it is dropped.
+/// An open transaction. Its connection is closed when it is dropped, and so the server rolls back.
 pub(super) struct Tx(Session);
 
 impl Tx {
-    /// Commits what worked, or rolls back what did not, before the caller hears of it.
-    ///
-    /// A transaction that is only dropped is rolled back some time after: until then its rows stay locked, and the next
-    /// claim, sweep or try would skip them.
+    /// Commits what worked, or rolls back what did not, before the caller hears of it: its rows are free then for the
+    /// next claim, sweep or try.
     pub(super) async fn settle<T>(self, worked: sqlx::Result<T>) -> sqlx::Result<T> {
-        match worked {
-            Ok(_) => self.0.transaction.commit().await.and(worked),
-            Err(_) => self.0.transaction.rollback().await.and(worked),
+        let Session { mut lent, .. } = self.0;
+        if !goes_on(&worked) {
+            return worked;
         }
+        let end = if worked.is_ok() { "commit" } else { "rollback" };
+        let ended = lent.run(sqlx::raw_sql(end)).await;
+        lent.give_back(ended).and(worked)
     }
 }
 
@@ -78,8 +93,14 @@ impl DerefMut for Tx {
 /// What runs the statements of one transaction.
 #[derive(Debug)]
 pub(super) struct Session {
-    transaction: Transaction<'static, Postgres>,
+    lent: Lent,
     pooler: Pooler,
+}
+
+impl Session {
+    async fn run<'q>(&mut self, query: impl Execute<'q, Postgres> + 'q) -> sqlx::Result<Vec<Step>> {
+        self.lent.run(Statement { query, pooler: self.pooler }).await
+    }
 }
 
 /// A statement that the server keeps only where it may.
@@ -106,7 +127,15 @@ impl<'q, E: Execute<'q, Postgres>> Execute<'q, Postgres> for Statement<E> {
     }
 }
 
-type Step = Either<PgQueryResult, PgRow>;
+/// The pieces of an answer, one by one.
+fn steps<'e>(answer: impl Future<Output = sqlx::Result<Vec<Step>>> + Send + 'e) -> BoxStream<'e, sqlx::Result<Step>> {
+    stream::once(answer).map_ok(|steps| stream::iter(steps.into_iter().map(Ok))).try_flatten().boxed()
+}
+
+/// The first row of an answer.
+fn row(steps: Vec<Step>) -> Option<PgRow> {
+    steps.into_iter().find_map(Either::right)
+}
 
 impl<'c> Executor<'c> for &'c mut Session {
     type Database = Postgres;
@@ -116,8 +145,7 @@ impl<'c> Executor<'c> for &'c mut Session {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        let query = Statement { query, pooler: self.pooler };
-        (&mut *self.transaction).fetch_many(query)
+        steps(self.run(query))
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<PgRow>>>
@@ -125,15 +153,14 @@ impl<'c> Executor<'c> for &'c mut Session {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        let query = Statement { query, pooler: self.pooler };
-        (&mut *self.transaction).fetch_optional(query)
+        Box::pin(async move { self.run(query).await.map(row) })
     }
 
     fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [PgTypeInfo]) -> BoxFuture<'e, sqlx::Result<PgStatement>>
     where
         'c: 'e,
     {
-        (&mut *self.transaction).prepare_with(sql, parameters)
+        self.lent.connection().prepare_with(sql, parameters)
     }
 }
 
@@ -145,19 +172,7 @@ impl<'c> Executor<'c> for &'c Pool {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        match self.pooler {
-            Pooler::None => (&self.connections).fetch_many(query),
-            Pooler::Transaction => {
-                let steps = async move {
-                    let mut tx = self.begin().await?;
-                    let steps: sqlx::Result<Vec<Step>> = (&mut *tx).fetch_many(query).try_collect().await;
-                    // Nothing is answered before it is committed.
-                    let steps = tx.settle(steps).await?;
-                    Ok::<_, sqlx::Error>(stream::iter(steps.into_iter().map(Ok)))
-                };
-                stream::once(steps).try_flatten().boxed()
-            }
-        }
+        steps(self.run(query))
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<PgRow>>>
@@ -165,20 +180,17 @@ impl<'c> Executor<'c> for &'c Pool {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        match self.pooler {
-            Pooler::None => (&self.connections).fetch_optional(query),
-            Pooler::Transaction => Box::pin(async move {
-                let mut tx = self.begin().await?;
-                let row = (&mut *tx).fetch_optional(query).await;
-                tx.settle(row).await
-            }),
-        }
+        Box::pin(async move { self.run(query).await.map(row) })
     }
 
     fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [PgTypeInfo]) -> BoxFuture<'e, sqlx::Result<PgStatement>>
     where
         'c: 'e,
     {
-        (&self.connections).prepare_with(sql, parameters)
+        Box::pin(async move {
+            let mut lent = self.connections.lend().await?;
+            let statement = lent.connection().prepare_with(sql, parameters).await;
+            lent.give_back(statement)
+        })
     }
 }

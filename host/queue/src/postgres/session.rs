@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::pool::{Pool, Tx};
 use super::trouble::{POOLER_HINT, told};
@@ -75,12 +75,6 @@ pub(super) fn begin(pooler: Pooler, more: &str) -> String {
 /// wait than be told to try again.
 pub(super) async fn patient(pool: &Pool) -> sqlx::Result<Tx> {
     pool.begin_with("set local lock_timeout = '10s'").await
-}
-
-/// Opens one connection and closes it, for the reason why none comes about.
-pub(super) async fn reach(server: &PgConnectOptions) -> Result<()> {
-    let connection = server.connect().await.map_err(told)?;
-    connection.close().await.map_err(told)
 }
 
 /// Refuses servers that the statements are not written for, and poolers in front of them that this was not told of.
