@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use workhost_queue::{
     Beat, Claim, ConnectOptions, Finish, ItemId, Outcome, Pulse, Queue, QueueError, Recorded, Status,
@@ -9,7 +10,7 @@ use workhost_queue::{
 
 use super::held::{PATIENCE, occupy, until, wait_for_a_key};
 use super::wire::Wire;
-use crate::store::{LEASE, ask, contract_on, new};
+use crate::store::{LEASE, TestStore, ask, contract_on, new};
 
 /// Shorter than a server takes that does not answer.
 const GIVEN_UP: Duration = Duration::from_millis(200);
@@ -43,6 +44,12 @@ async fn assert_working(host: &dyn Queue) {
     assert_eq!(host.get(id).await.unwrap().unwrap().status, Status::Succeeded);
     host.cancel(host.enqueue(&[new("works")]).await.unwrap()[0].id()).await.unwrap();
     host.check().await.unwrap();
+}
+
+/// Whether what another host enqueues wakes this one.
+async fn is_heard(store: &TestStore, wake: &Notify) -> bool {
+    store.enqueue(new("a")).await;
+    timeout(Duration::from_millis(500), wake.notified()).await.is_ok()
 }
 
 contract_on! { Postgres:
@@ -145,5 +152,17 @@ contract_on! { Postgres:
         let refused = soon(wire.host(options)).await.err().unwrap();
         assert!(matches!(refused, QueueError::Unavailable { .. }), "{refused:?}");
         assert!(refused.to_string().contains("did not answer a new connection within 200ms"), "{refused}");
+    }
+
+    async fn a_listener_on_a_silent_connection_listens_again(store) {
+        let wire = Wire::new(&store).await;
+        let host = wire.host(few(1)).await.unwrap();
+        let wake = host.wake();
+        until!(is_heard(&store, &wake).await);
+        while timeout(Duration::from_millis(300), wake.notified()).await.is_ok() {}
+        wire.lose();
+        assert!(!is_heard(&store, &wake).await, "nothing comes any more");
+        timeout(PATIENCE, wake.notified()).await.expect("something may have been missed");
+        until!(is_heard(&store, &wake).await);
     }
 }
