@@ -79,8 +79,7 @@ pub(super) async fn write(queue: &Arc<dyn HostQueue>, submissions: &mut Submissi
     let mut lanes = FuturesUnordered::new();
     // How many lanes try again what was not answered before.
     let mut retries = 0;
-    let mut open = true;
-    while open || !waiting.is_empty() || !lanes.is_empty() {
+    loop {
         let next = waiting.iter().map(|outcome| outcome.due).min();
         tokio::select! {
             biased;
@@ -97,18 +96,16 @@ pub(super) async fn write(queue: &Arc<dyn HostQueue>, submissions: &mut Submissi
                     waiting.iter_mut().filter(|outcome| outcome.due < now + COMPANY).for_each(|outcome| outcome.due = now);
                 }
             }
-            submitted = submissions.recv(), if open => match submitted {
-                Some(submitted) => {
-                    let due = Instant::now() + if lanes.is_empty() { Duration::ZERO } else { COMPANY };
+            Some(submitted) = submissions.recv() => {
+                let due = Instant::now() + if lanes.is_empty() { Duration::ZERO } else { COMPANY };
+                waiting.push_back(Waiting { submitted, due });
+                // All that came at the same time travel together.
+                while let Ok(submitted) = submissions.try_recv() {
                     waiting.push_back(Waiting { submitted, due });
-                    // All that came at the same time travel together.
-                    while let Ok(submitted) = submissions.try_recv() {
-                        waiting.push_back(Waiting { submitted, due });
-                    }
                 }
-                None => open = false,
-            },
+            }
             () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() && lanes.len() < LANES => {}
+            else => return,
         }
         while lanes.len() < LANES
             && let Some(batch) = take(&mut waiting, Instant::now())

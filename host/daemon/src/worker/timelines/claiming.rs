@@ -67,6 +67,16 @@ async fn a_claim_whose_answer_was_lost_is_heard_of_and_run() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_claim_whose_answer_was_lost_is_asked_for_until_its_lease_has_run_out() {
+    let timeline = Timeline::new().with("work", "", Guest::Deaf);
+    timeline.store.plan("claim", [Answer::Refused]);
+    let diary = timeline.run_for(seconds(200)).await;
+    let asked = only(&diary, &["claimed beyond"]);
+    // Its answer could have taken five seconds, and both the claim and the first answer to this may be lost.
+    assert_eq!((asked.first(), asked.last()), (Some(&"1000 claimed beyond "), Some(&"121000 claimed beyond ")));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_attempt_that_was_given_up_is_not_taken_for_a_claim_whose_answer_was_lost() {
     let timeline = Timeline::of(Guest::Deaf);
     timeline.store.always("heartbeat", Answer::Refused);

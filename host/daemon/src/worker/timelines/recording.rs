@@ -90,16 +90,24 @@ async fn an_item_whose_row_is_locked_delays_no_other_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn large_results_travel_apart() {
-    let large = format!("\"{}\"", "x".repeat(3 << 20));
-    let timeline = Timeline::new().with("work", "", Guest::Ends(millis(500), Ended::Done(Some(large))));
-    timeline.store.has("work", 3);
-    timeline.store.always("finish", Answer::After(seconds(1)));
-    let diary = timeline.run_for(seconds(4)).await;
-    assert_eq!(only(&diary, &["finish"]).len(), 3);
-    // Three statements side by side, and not one for all.
-    timeline.store.plan("finish", [Answer::Refused]);
-    timeline.store.has("work", 3);
-    let again = timeline.run_for(seconds(4)).await;
-    assert_eq!(only(&again[diary.len()..], &["finish"]).len(), 4, "{again:?}");
+async fn outcomes_travel_together_and_large_ones_apart() {
+    for (bytes, writes) in [(10, vec!["500 write 4"]), (3 << 20, vec!["500 write 1"; 4])] {
+        let result = format!("\"{}\"", "x".repeat(bytes));
+        let timeline = Timeline::new().with("work", "", Guest::Ends(millis(500), Ended::Done(Some(result))));
+        timeline.store.has("work", 4);
+        let diary = timeline.run_for(seconds(1)).await;
+        assert_eq!(only(&diary, &["write"]), writes, "{bytes}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_statements_are_under_way_than_there_are_lanes() {
+    let mut timeline = Timeline::new().with("work", "", Guest::done(millis(500)));
+    timeline.settings.slots = 8;
+    timeline.store.always("finish", Answer::Never);
+    for second in 0..6 {
+        timeline.at(millis(100 * second), |store| store.due("work", 1));
+    }
+    let diary = timeline.run_for(millis(5400)).await;
+    assert_eq!(only(&diary, &["write"]).len(), 4, "{diary:?}");
 }

@@ -265,6 +265,7 @@ impl HostQueue for Store {
     }
 
     async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {
+        self.diary.note(format_args!("write {}", finishes.len()));
         for finish in finishes {
             let how = match &finish.outcome {
                 Outcome::Succeeded(_) => "succeeded".to_owned(),
