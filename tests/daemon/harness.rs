@@ -3,6 +3,7 @@
 mod daemon;
 mod database;
 mod footprint;
+mod left_out;
 mod mounted;
 pub(crate) mod text;
 
@@ -17,6 +18,7 @@ use workhost_queue::{ConnectOptions, ItemId, Queue, Status, WorkItem, connect};
 
 pub(crate) use daemon::{Daemon, Launch};
 pub(crate) use database::{AppDatabase, Store};
+pub(crate) use left_out::left_out;
 pub(crate) use mounted::Mounted;
 
 /// How long anything may take before a test gives up on it.

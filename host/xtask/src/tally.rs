@@ -27,7 +27,12 @@ impl Tally {
             return Some("there are failures".to_owned());
         }
         if total == 0 {
-            let hint = if filtered { ": no test's name contains the filter" } else { "" };
+            let skipped = self.sum(|count| count.ignored) > 0;
+            let hint = match filtered {
+                true if skipped => ": those whose name contains the filter were skipped",
+                true => ": no test's name contains the filter",
+                false => "",
+            };
             return Some(format!("no test ran{hint}"));
         }
         let empty = self.suites.iter().find(|(_, counts)| ran(counts) == 0);
@@ -95,7 +100,8 @@ mod tests {
         let half = tally(&[("unit", &[count("queue", 3, 0, 0)]), ("contract", &[count("contract", 0, 0, 1)])]);
         assert_eq!(half.complaint(false).as_deref(), Some("no test of the suite `contract` ran"));
         assert_eq!(half.complaint(true), None);
-        assert!(tally(&[("unit", &[])]).complaint(true).is_some());
+        assert!(tally(&[("unit", &[])]).complaint(true).unwrap().contains("no test's name"));
+        assert!(tally(&[("unit", &[count("queue", 0, 0, 1)])]).complaint(true).unwrap().contains("were skipped"));
         assert!(Tally::default().complaint(false).is_some());
     }
 
