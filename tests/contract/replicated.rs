@@ -1,6 +1,7 @@
 //! A primary of one test and its hot standby, in a private folder.
 
 use std::fs::{self, Permissions};
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -12,12 +13,18 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
 use workhost_queue::{ConnectOptions, Queue, connect};
 
-/// Ends the server at once when the pipe from us closes, however we end, and removes its files. `$1` is its folder, the
-/// rest is its command.
+/// Ends the server at once when the pipe from us closes, however we end, and removes its files. A line from us ends it at
+/// once too, and the next one starts it again on its files. `$1` is its folder, the rest is its command.
 const GUARDIAN: &str = r#"
 folder=$1; shift
-"$@" </dev/null >"$folder/log" 2>&1 &
-read -r _
+while
+    "$@" </dev/null >>"$folder/log" 2>&1 &
+    read -r _
+do
+    kill -QUIT $!
+    wait
+    read -r _ || exec rm -rf "$folder"
+done
 kill -QUIT $!
 wait
 exec rm -rf "$folder"
@@ -93,6 +100,29 @@ impl Pair {
         self.primary = None;
     }
 
+    /// Cuts the primary's power, or gives it back; its files stay. Returns once it is down, or answers again.
+    #[allow(dead_code, reason = "for the tests of the program")]
+    pub(crate) async fn primary_power(&mut self, on: bool) {
+        let primary = self.primary.as_mut().expect("it was not stopped");
+        let is_on = std::mem::replace(&mut primary.is_on, on);
+        assert_ne!(is_on, on);
+        writeln!(primary.guardian.stdin.as_ref().expect("it is piped")).unwrap();
+        if on {
+            return primary.wait_until("select true").await;
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while primary.connection("postgres").await.is_ok() {
+            assert!(Instant::now() < deadline, "it does not end\n{}", primary.log());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The URL of a database by the common name.
+    #[allow(dead_code, reason = "for the tests of the program")]
+    pub(crate) fn leader_url(&self, database: &str) -> String {
+        url(&self.leader, database)
+    }
+
     /// From now on the name leads to the standby.
     pub(crate) fn lead_to_standby(&self) {
         let next = self.leader.with_file_name("next");
@@ -105,6 +135,7 @@ impl Pair {
 pub(crate) struct Server {
     guardian: Child,
     folder: PathBuf,
+    is_on: bool,
 }
 
 impl Server {
@@ -116,7 +147,7 @@ impl Server {
         guardian.args(SETTINGS.iter().copied().chain([setting]).flat_map(|setting| ["-c", setting]));
         // Ctrl-C ends the test, and by that the guardian ends the server.
         let guardian = guardian.process_group(0).stdin(Stdio::piped()).spawn().unwrap();
-        Server { guardian, folder }
+        Server { guardian, folder, is_on: true }
     }
 
     /// The queue as a host of this server sees it.

@@ -3,8 +3,14 @@
 mod daemon;
 mod database;
 mod footprint;
+mod journal;
 mod left_out;
 mod mounted;
+pub(crate) mod network;
+pub(crate) mod proxy;
+#[expect(dead_code, reason = "what is there for the contract of the queue")]
+#[path = "../contract/replicated.rs"]
+pub(crate) mod replicated;
 pub(crate) mod text;
 
 use std::path::{Path, PathBuf};
@@ -14,10 +20,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use workhost_queue::{ConnectOptions, ItemId, Queue, Status, WorkItem, connect};
+use workhost_queue::{ConnectOptions, ItemId, Json, NewItem, Queue, Status, WorkItem, connect};
 
 pub(crate) use daemon::{Daemon, Launch};
 pub(crate) use database::{AppDatabase, Store};
+pub(crate) use journal::{JournalStep, endless, must_be_one_at_a_time, steps};
 pub(crate) use left_out::left_out;
 pub(crate) use mounted::Mounted;
 
@@ -27,9 +34,20 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Stands in every secret of these tests.
 pub(crate) const SECRET_MARK: &str = "geheim-";
 
+/// What the tests' own connections to the store are called.
+pub(crate) const TESTS: &str = "workhost-tests";
+
 /// Timings under which a lease runs out within a second, yet a loaded machine keeps up.
 const WORKER: &str = "[worker]\nhost = \"test-host\"\npoll_interval = \"200ms\"\nheartbeat_interval = \"150ms\"\n\
     lease = \"2s\"\ncancel_grace = \"1s\"\nshutdown_grace = \"2s\"\n";
+
+/// The lease of [`WORKER`].
+pub(crate) const LEASE: Duration = Duration::from_secs(2);
+
+/// The timings of all these tests, for one of several hosts.
+pub(crate) fn worker(host: &str) -> String {
+    WORKER.replace("test-host", host)
+}
 
 /// Makes one test for each store out of an async function over a [`Workshop`].
 macro_rules! on_both_stores {
@@ -65,6 +83,13 @@ impl Workshop {
         Workshop { folder, store_url, app }
     }
 
+    /// A workshop whose store is a PostgreSQL database that is there already.
+    pub(crate) async fn with_store(store_url: String) -> Workshop {
+        let folder = tempfile::tempdir().unwrap();
+        let app = AppDatabase::create(Store::Sqlite, folder.path()).await;
+        Workshop { folder, store_url, app }
+    }
+
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -87,9 +112,20 @@ impl Workshop {
 
     /// Writes the configuration of one of several hosts on the same store; [`Launch`] names it.
     pub(crate) fn configure_host(&self, host: &str, worker: &str, kinds_and_handlers: &str) -> &Workshop {
+        self.configure_host_by(&self.store_url, host, worker, kinds_and_handlers)
+    }
+
+    /// The same for a host that reaches the store in another way.
+    pub(crate) fn configure_host_by(
+        &self,
+        store_url: &str,
+        host: &str,
+        worker: &str,
+        kinds_and_handlers: &str,
+    ) -> &Workshop {
         let text = format!(
-            "[store]\nurl = {:?}\n{worker}\n[admin]\nlisten = \"127.0.0.1:0\"\n[databases.app]\nurl = {:?}\n{kinds_and_handlers}",
-            self.store_url, self.app.url
+            "[store]\nurl = {store_url:?}\n{worker}\n[admin]\nlisten = \"127.0.0.1:0\"\n[databases.app]\nurl = {:?}\n{kinds_and_handlers}",
+            self.app.url
         );
         self.write(&format!("{host}.toml"), text);
         self
@@ -170,8 +206,14 @@ impl Workshop {
         ItemId(answer["id"].as_i64().unwrap())
     }
 
+    /// Enqueues without the program, into a store that a daemon has made ready.
+    pub(crate) async fn add(&self, items: &[NewItem]) -> Vec<ItemId> {
+        self.queue().await.enqueue(items).await.unwrap().iter().map(|answer| answer.id()).collect()
+    }
+
     pub(crate) async fn queue(&self) -> Arc<dyn Queue> {
-        connect(&self.store_url, ConnectOptions::default()).await.unwrap()
+        let options = ConnectOptions { application_name: TESTS.to_owned(), ..ConnectOptions::default() };
+        connect(&self.store_url, options).await.unwrap()
     }
 
     pub(crate) async fn item(&self, id: ItemId) -> WorkItem {
@@ -187,7 +229,7 @@ impl Workshop {
             if is(&item) {
                 return item;
             }
-            assert!(start.elapsed() < PATIENCE, "item {id} is not {what}: {item:#?}\n{}", self.log());
+            assert!(start.elapsed() < PATIENCE, "item {id} is not {what}: {item:#?}\n{}", self.logs());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -221,7 +263,7 @@ impl Workshop {
         &self.store_url
     }
 
-    /// Runs statements in the store's own database, which is PostgreSQL.
+    /// Runs statements in the store's own database.
     pub(crate) async fn execute(&self, sql: &str) {
         database::execute(&self.store_url, sql).await;
     }
@@ -244,6 +286,31 @@ impl Workshop {
     /// What the daemons of this workshop logged.
     pub(crate) fn log(&self) -> String {
         self.log_of("workhost")
+    }
+
+    /// Waits until a host has logged this more than so many times.
+    pub(crate) async fn until_logged(&self, host: &str, words: &str, times: usize) {
+        let start = Instant::now();
+        while self.log_of(host).matches(words).count() <= times {
+            assert!(start.elapsed() < PATIENCE, "`{words}` is not in the log:\n{}", self.log_of(host));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until this query answers that number.
+    pub(crate) async fn until_count(&self, query: &str, number: i64) {
+        let start = Instant::now();
+        while self.count(query).await != number {
+            assert!(start.elapsed() < PATIENCE, "not {number}: {query}\n{}", self.logs());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// What all hosts logged.
+    pub(crate) fn logs(&self) -> String {
+        let logs = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let logs = logs.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+        logs.map(|path| format!("{}:\n{}\n", path.display(), std::fs::read_to_string(&path).unwrap())).collect()
     }
 
     /// What one of several hosts logged.
@@ -272,6 +339,11 @@ pub(crate) fn result(item: &WorkItem) -> Value {
 
 pub(crate) fn progress(item: &WorkItem) -> Value {
     item.progress.as_ref().map(|json| json.to_value()).unwrap_or_default()
+}
+
+/// A new item of this kind.
+pub(crate) fn new_item(kind: &str, payload: &Value) -> NewItem {
+    NewItem::new(kind, Json::parse(payload.to_string()).unwrap())
 }
 
 /// A built component, by its name without `.wasm`.

@@ -12,6 +12,7 @@ mod crawl;
 mod faults;
 mod handlers;
 mod hostile;
+mod hosts;
 mod http;
 mod input;
 mod languages;

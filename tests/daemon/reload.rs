@@ -19,15 +19,6 @@ fn slow_from(component: &Path, settings: &str) -> String {
     format!("[kinds.slow]\n{settings}\n[[handlers]]\ncomponent = {component:?}\n")
 }
 
-/// Waits until the log says this once more than `times`.
-async fn until_logged(w: &Workshop, words: &str, times: usize) {
-    let start = Instant::now();
-    while w.log().matches(words).count() <= times {
-        assert!(start.elapsed() < PATIENCE, "`{words}` is not in the log:\n{}", w.log());
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 /// Waits until all of a hundred items are so.
 async fn until_all_are(w: &Workshop, so: &str) {
     let start = Instant::now();
@@ -73,7 +64,7 @@ on_both_stores! {
             assert!(said.contains(words) && said.contains("not reloaded"), "{said}");
             let before = w.log().matches("the old one stays").count();
             daemon.signal("HUP");
-            until_logged(&w, "the old one stays", before).await;
+            w.until_logged("workhost", "the old one stays", before).await;
             assert!(w.log().contains(words), "{}", w.log());
         }
         w.configure(&guest("echo", ""));

@@ -103,6 +103,11 @@ impl Daemon {
         self.child.wait().unwrap();
     }
 
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
     /// Waits until it has ended by itself.
     pub(crate) fn wait(mut self) -> ExitStatus {
         let start = Instant::now();
@@ -124,6 +129,19 @@ impl Daemon {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Waits until it is ready to work, or until it is not.
+    pub(crate) async fn until_ready(&self, ready: bool) {
+        let start = Instant::now();
+        loop {
+            let (status, body) = self.get("/readyz");
+            if (status == 200) == ready {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "readiness is not {ready}: {body}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Gets a page of the HTTP side: its status and body.

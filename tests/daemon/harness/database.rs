@@ -93,20 +93,29 @@ pub(super) async fn age(store_url: &str, id: i64, days: u32) {
     }
 }
 
-/// Runs statements in a PostgreSQL database.
+/// Runs statements in a store.
 pub(super) async fn execute(store_url: &str, sql: &str) {
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut in_schema(store_url).await).await.unwrap();
+    let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+    if store_url.starts_with("sqlite:") {
+        sql.execute(&mut SqliteConnection::connect(store_url).await.unwrap()).await.unwrap();
+    } else {
+        sql.execute(&mut in_schema(store_url).await).await.unwrap();
+    }
 }
 
-/// The number that a query answers in a store.
+/// The number that a query answers in a store. The connection is closed before: whoever waits for a number asks often.
 pub(super) async fn count(store_url: &str, query: &str) -> i64 {
     let query = AssertSqlSafe(query.to_owned());
     if store_url.starts_with("sqlite:") {
         let mut connection = SqliteConnection::connect(store_url).await.unwrap();
-        sqlx::query_scalar(query).fetch_one(&mut connection).await.unwrap()
+        let number = sqlx::query_scalar(query).fetch_one(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        number
     } else {
         let mut connection = in_schema(store_url).await;
-        sqlx::query_scalar(query).fetch_one(&mut connection).await.unwrap()
+        let number = sqlx::query_scalar(query).fetch_one(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        number
     }
 }
 
@@ -137,5 +146,6 @@ pub(super) async fn take_away(store_url: &str, id: i64, query: &str) -> i64 {
 
 async fn in_schema(store_url: &str) -> PgConnection {
     let options: PgConnectOptions = store_url.parse().unwrap();
-    PgConnection::connect_with(&options.options([("search_path", "workhost")])).await.unwrap()
+    let options = options.application_name(super::TESTS).options([("search_path", "workhost")]);
+    PgConnection::connect_with(&options).await.unwrap()
 }
