@@ -3,6 +3,7 @@
 mod daemon;
 mod database;
 mod footprint;
+mod held;
 mod journal;
 mod left_out;
 mod mounted;
@@ -14,7 +15,7 @@ pub(crate) mod replicated;
 pub(crate) mod text;
 
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -168,6 +169,13 @@ impl Workshop {
             .unwrap()
     }
 
+    /// The program with these arguments, not yet started.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = daemon::command(self);
+        command.args(arguments);
+        command
+    }
+
     /// Runs the program, which must succeed, and answers its standard output.
     pub(crate) fn run_ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
@@ -276,6 +284,11 @@ impl Workshop {
     /// Gives a running item to a later attempt of another host, and answers the number that this query answers at that moment.
     pub(crate) async fn take_away(&self, id: ItemId, query: &str) -> i64 {
         database::take_away(&self.store_url, id.0, query).await
+    }
+
+    /// Lets a queued item run now instead of at its time.
+    pub(crate) async fn make_due(&self, id: ItemId) {
+        database::make_due(&self.store_url, id.0).await;
     }
 
     /// Moves an item's times back by so many days.

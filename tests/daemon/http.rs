@@ -5,7 +5,7 @@ mod limits;
 mod names;
 mod program;
 mod sent;
-mod server;
+pub(crate) mod server;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -22,3 +22,4 @@ mod registry;
 mod reload;
 mod serving;
 mod validate;
+mod witness;

@@ -93,6 +93,18 @@ pub(super) async fn age(store_url: &str, id: i64, days: u32) {
     }
 }
 
+/// Makes a queued item due: tests move rows, never the clock.
+pub(super) async fn make_due(store_url: &str, id: i64) {
+    let moved = "update work_items set run_at = created_at where id = $1 and status = 'queued'";
+    let changed = if store_url.starts_with("sqlite:") {
+        let mut connection = SqliteConnection::connect(store_url).await.unwrap();
+        sqlx::query(moved).bind(id).execute(&mut connection).await.unwrap().rows_affected()
+    } else {
+        sqlx::query(moved).bind(id).execute(&mut in_schema(store_url).await).await.unwrap().rows_affected()
+    };
+    assert_eq!(changed, 1);
+}
+
 /// Runs statements in a store.
 pub(super) async fn execute(store_url: &str, sql: &str) {
     let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
@@ -144,7 +156,7 @@ pub(super) async fn take_away(store_url: &str, id: i64, query: &str) -> i64 {
     }
 }
 
-async fn in_schema(store_url: &str) -> PgConnection {
+pub(super) async fn in_schema(store_url: &str) -> PgConnection {
     let options: PgConnectOptions = store_url.parse().unwrap();
     let options = options.application_name(super::TESTS).options([("search_path", "workhost")]);
     PgConnection::connect_with(&options).await.unwrap()

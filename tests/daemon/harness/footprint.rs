@@ -20,6 +20,8 @@ const THREADS: u64 = 4;
 const FILES: usize = 8;
 /// How long a thread for blocking calls waits for another one (tokio's default).
 const IDLE: Duration = Duration::from_secs(10);
+/// Linux tells times of a process in these, whatever its own clock.
+const TICKS_PER_SECOND: u64 = 100;
 const SETTLING: Duration = Duration::from_secs(30);
 
 impl Daemon {
@@ -38,6 +40,29 @@ impl Daemon {
     pub(crate) async fn footprint_at_rest(&self) -> Footprint {
         tokio::time::sleep(IDLE + Duration::from_secs(1)).await;
         self.footprint()
+    }
+
+    /// Waits until it computes for less than a tenth of the time.
+    pub(crate) async fn idles(&self) {
+        let start = Instant::now();
+        loop {
+            let (before, since) = (self.computed(), Instant::now());
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let computed = self.computed() - before;
+            if computed < since.elapsed() / 10 {
+                return;
+            }
+            assert!(start.elapsed() < SETTLING, "it goes on to compute: {computed:?} in {:?}", since.elapsed());
+        }
+    }
+
+    /// How long its threads were on a core, in all.
+    fn computed(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
+        // After the name, which may hold anything but ends with the last parenthesis; fields are counted from the third.
+        let fields: Vec<_> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        let ticks: u64 = [11, 12].iter().map(|place| fields[*place].parse::<u64>().unwrap()).sum();
+        Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
     }
 
     /// Waits until it takes about what it took before.

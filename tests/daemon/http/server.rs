@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::harness::PATIENCE;
 
 /// Listens on a port of its own until the test ends.
-pub(super) struct Server {
-    pub(super) port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     seen: Arc<Seen>,
 }
 
@@ -26,23 +26,23 @@ struct Seen {
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub(super) struct Received {
+pub(crate) struct Received {
     /// Method and target.
-    pub(super) line: String,
-    pub(super) host: String,
+    pub(crate) line: String,
+    pub(crate) host: String,
     /// Bytes of its body.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// Whether the body came to its end.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
 }
 
 impl Server {
-    pub(super) fn start() -> Server {
+    pub(crate) fn start() -> Server {
         Server::at(Ipv4Addr::LOCALHOST.into(), 0)
     }
 
     /// On this address of this machine; port 0 is a free one.
-    pub(super) fn at(address: IpAddr, port: u16) -> Server {
+    pub(crate) fn at(address: IpAddr, port: u16) -> Server {
         let listener = TcpListener::bind((address, port)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Seen::default());
@@ -64,34 +64,34 @@ impl Server {
     }
 
     /// Its URL with this path.
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    pub(super) fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.seen.connections.load(SeqCst)
     }
 
     /// Waits until no more than so many connections are open; it learns a moment later that one was closed.
-    pub(super) async fn until_open(&self, most: usize) {
+    pub(crate) async fn until_open(&self, most: usize) {
         until(|| self.connections() - self.seen.closed.load(SeqCst) <= most, "the end of a connection").await;
     }
 
-    pub(super) fn most_at_once(&self) -> usize {
+    pub(crate) fn most_at_once(&self) -> usize {
         self.seen.most_at_once.load(SeqCst)
     }
 
-    pub(super) fn requests(&self) -> Vec<Received> {
+    pub(crate) fn requests(&self) -> Vec<Received> {
         self.seen.requests.lock().unwrap().clone()
     }
 
     /// Waits until it has so many requests.
-    pub(super) async fn until_requests(&self, requests: usize) {
+    pub(crate) async fn until_requests(&self, requests: usize) {
         until(|| self.requests().len() >= requests, "a request").await;
     }
 
     /// Waits until all connections are closed.
-    pub(super) async fn until_closed(&self) {
+    pub(crate) async fn until_closed(&self) {
         self.until_open(0).await;
     }
 }
@@ -105,7 +105,7 @@ async fn until(is: impl Fn() -> bool, what: &str) {
 }
 
 /// Serves one connection: over TLS the two sides are not the same.
-pub(super) fn serve_once(reader: impl Read, writer: impl Write) -> std::io::Result<()> {
+pub(crate) fn serve_once(reader: impl Read, writer: impl Write) -> std::io::Result<()> {
     serve(reader, writer, &Seen::default())
 }
 
