@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use workhost_queue::{Beat, Finish, Outcome, Recorded, Recovered, Status};
+use workhost_queue::{Beat, Finish, LastChances, NewItem, Outcome, Recorded, Recovered, Status};
 
-use crate::store::{LEASE, TestStore, ask, contract, contract_on, json, new};
+use crate::store::{LEASE, TestStore, ask, contract, contract_on, ids, json, new};
 
 /// Lets items run out of their lease, claimed by a host that is gone.
 async fn abandoned(store: &TestStore, kinds: &[&str]) -> Vec<workhost_queue::ItemId> {
@@ -18,6 +18,30 @@ async fn abandoned(store: &TestStore, kinds: &[&str]) -> Vec<workhost_queue::Ite
 }
 
 contract! {
+    async fn items_that_one_more_stall_fails_are_claimed_a_few_at_a_time_and_hold_up_no_other(store) {
+        let old = abandoned(&store, &["a"; 5]).await;
+        for id in &old {
+            store.expire(*id).await;
+        }
+        let next = store.host().await;
+        assert_eq!(next.recover_expired(3, 100).await.unwrap().len(), 5);
+        let fresh = [store.enqueue(new("a")).await, store.enqueue(NewItem { scope: Some("s".to_owned()), ..new("a") }).await];
+        let ask = |limit, most| workhost_queue::ClaimRequest {
+            limit,
+            last_chances: LastChances { stalls: 1, limit: most },
+            ..ask("h", &[("a", 9)])
+        };
+        let mut claimed = ids(&next.claim(&ask(1, 0)).await.unwrap());
+        assert_eq!(claimed, fresh[..1], "others are claimed in their place");
+        claimed = ids(&next.claim(&ask(9, 0)).await.unwrap());
+        assert_eq!(claimed, fresh[1..]);
+        assert_eq!(ids(&next.claim(&ask(9, 1)).await.unwrap()), old[..1]);
+        assert_eq!(ids(&next.claim(&ask(9, 2)).await.unwrap()), old[1..3]);
+        let stalled_less_often = LastChances { stalls: 2, limit: 0 };
+        let all = workhost_queue::ClaimRequest { last_chances: stalled_less_often, ..ask(9, 0) };
+        assert_eq!(ids(&next.claim(&all).await.unwrap()), old[3..]);
+    }
+
     async fn a_lease_that_ran_out_is_a_stall_and_progress_is_kept(store) {
         let claim = store.running(new("a")).await;
         let id = claim.item.id;

@@ -9,7 +9,8 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, SqlitePool};
 use workhost_queue::{
-    Claim, ClaimRequest, ConnectOptions, Enqueued, ItemId, Json, KindSlots, NewItem, Queue, Result, WorkItem, connect,
+    Claim, ClaimRequest, ConnectOptions, Enqueued, ItemId, Json, KindSlots, LastChances, NewItem, Queue, Result,
+    WorkItem, connect,
 };
 
 /// Which database a test runs on.
@@ -285,6 +286,7 @@ pub(crate) fn ask(host: &str, kinds: &[(&str, u32)]) -> ClaimRequest {
         scopes: None,
         limit: kinds.iter().map(|&(_, slots)| slots).sum(),
         lease: LEASE,
+        last_chances: LastChances::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use workhost_queue::{Claim, ClaimRequest, Finish, ItemId, Json, KindSlots, NewItem, Outcome, Status};
+use workhost_queue::{Claim, ClaimRequest, Finish, ItemId, Json, KindSlots, LastChances, NewItem, Outcome, Status};
 
 use crate::harness::*;
 
@@ -47,7 +47,14 @@ async fn finished_days_ago(w: &Workshop, days: u32) -> ItemId {
     queue.migrate().await.unwrap();
     let id = queue.enqueue(&[NewItem::new("done", Json::parse("{}").unwrap())]).await.unwrap()[0].id();
     let kinds = vec![KindSlots { kind: "done".into(), slots: 1, handler_digest: "sha256:0".into() }];
-    let request = ClaimRequest { host: "h/1".into(), kinds, scopes: None, limit: 1, lease: Duration::from_secs(60) };
+    let request = ClaimRequest {
+        host: "h/1".into(),
+        kinds,
+        scopes: None,
+        limit: 1,
+        lease: Duration::from_secs(60),
+        last_chances: LastChances::default(),
+    };
     let claims: Vec<Claim> = queue.claim(&request).await.unwrap();
     let fence = claims[0].fence();
     assert_eq!(fence.id, id);

@@ -17,6 +17,35 @@ pub struct ClaimRequest {
     pub limit: u32,
     /// How long a claim lasts without a heartbeat.
     pub lease: Duration,
+    /// How many items that are on their last chance.
+    pub last_chances: LastChances,
+}
+
+/// How many items a claim takes that one more stall fails.
+///
+/// What a host runs at the same time stalls together. Beside an item that kills its host each time, others would fail with
+/// it, if they were claimed together every time until their last.
+#[derive(Clone, Copy, Debug)]
+pub struct LastChances {
+    /// How many stalls such items have at least.
+    pub stalls: u32,
+    /// How many of them are taken at most.
+    pub limit: u32,
+}
+
+impl Default for LastChances {
+    /// Takes all items alike.
+    fn default() -> Self {
+        LastChances { stalls: u32::MAX, limit: 0 }
+    }
+}
+
+impl LastChances {
+    /// How many may still be taken after these claims.
+    pub(crate) fn after(self, claims: &[Claim]) -> LastChances {
+        let taken = claims.iter().filter(|claim| claim.item.stalls >= self.stalls).count();
+        LastChances { limit: self.limit.saturating_sub(u32::try_from(taken).unwrap_or(u32::MAX)), ..self }
+    }
 }
 
 /// A kind that a host can run, and how many more of it.

@@ -38,7 +38,7 @@ mod verbs;
 pub use attempts::{AttemptRecord, KEPT_ATTEMPTS};
 pub use audit::{AUDIT_KEPT, AuditEntry, AuditPage, Deed};
 pub use changes::{Changes, Cursor};
-pub use claim::{Claim, ClaimRequest, KindSlots};
+pub use claim::{Claim, ClaimRequest, KindSlots, LastChances};
 pub use connect::{ConnectOptions, Pooler, connect};
 pub use cron::{Cron, CronPart, InvalidCron};
 pub use enqueue::{Enqueued, NewItem};

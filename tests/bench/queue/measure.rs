@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use workhost_queue::{Claim, ClaimRequest, Finish, Json, KindSlots, NewItem, Outcome, Queue};
+use workhost_queue::{Claim, ClaimRequest, Finish, Json, KindSlots, LastChances, NewItem, Outcome, Queue};
 
 use crate::backlog::Backlog;
 use crate::database::Database;
@@ -146,6 +146,7 @@ pub(crate) fn request(n: u32) -> ClaimRequest {
         scopes: None,
         limit: n,
         lease: Duration::from_secs(600),
+        last_chances: LastChances::default(),
     }
 }
 

@@ -81,7 +81,12 @@ impl Attempt {
                 biased;
                 Ok(()) = self.vital.changed() => Fault::Beaten.reached(&self.kind.name),
                 () = sleep_until(answered + host.attempts.self_stop()) => break Brake::SelfStopped,
-                ended = &mut guest => return Over { brake: None, handler: returned(ended), asked },
+                ended = &mut guest => {
+                    let handler = returned(ended);
+                    // The sandbox may have seen that its time is over before this did.
+                    let overdue = handler == Ended::ByHost && Instant::now() >= answered + host.attempts.self_stop();
+                    return Over { brake: overdue.then_some(Brake::SelfStopped), handler, asked };
+                }
                 () = stop.requested(), if !asked.shutdown => {
                     asked.shutdown = true;
                     grace_over = self.ask(StopReason::Shutdown, grace_over, settings.shutdown_grace);

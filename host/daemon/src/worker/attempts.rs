@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::warn;
-use workhost_queue::{Beat, Fence, Json, Pulse};
+use workhost_queue::{Beat, Fence, ItemId, Json, Pulse};
 use workhost_runtime::Control;
 
 /// What the heartbeats know of one attempt.
@@ -31,8 +31,9 @@ pub(super) struct Attempts {
 #[derive(Default)]
 struct Book {
     running: HashMap<Fence, Entry>,
-    /// Attempts that this host gave up without a word to the store, and until when the store may take them for running.
-    given_up: HashMap<Fence, Instant>,
+    /// The newest attempt of each item that this host gave up without a word to the store. For the store it runs until
+    /// somebody recovers it, whenever that is.
+    given_up: HashMap<ItemId, u32>,
 }
 
 struct Entry {
@@ -109,10 +110,9 @@ impl Attempts {
 
     /// All attempts that the store may take for running on this host: those that do, and those that were given up.
     pub(super) fn known(&self) -> Vec<Fence> {
-        let mut book = self.lock();
-        let now = Instant::now();
-        book.given_up.retain(|_, until| *until > now);
-        book.running.keys().chain(book.given_up.keys()).copied().collect()
+        let book = self.lock();
+        let given_up = book.given_up.iter().map(|(id, attempt)| Fence { id: *id, attempt: *attempt });
+        book.running.keys().copied().chain(given_up).collect()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Book> {
@@ -143,9 +143,7 @@ impl Registration {
 
     /// Nothing more will be written of this attempt; its lease is left to run out.
     pub(super) fn give_up(&self) {
-        // Its last heartbeat may have been answered just now, and the answer lost.
-        let until = Instant::now() + 2 * self.attempts.lease;
-        self.attempts.lock().given_up.insert(self.fence, until);
+        self.attempts.lock().given_up.insert(self.fence.id, self.fence.attempt);
     }
 
     /// The newest snapshot that the store does not have yet, for the attempt's last write.

@@ -67,6 +67,7 @@ impl Claims {
             scopes: host.settings.scopes.clone(),
             limit,
             lease: host.settings.lease,
+            last_chances: host.slots.last_chances(host.settings.max_stalls),
         };
         let before = self.unheard_until;
         self.unheard_until = Some(Instant::now() + host.answer_within() + 2 * host.settings.lease);
@@ -115,7 +116,7 @@ fn start(host: &Arc<Host>, registry: &Registry, claims: Vec<Claim>, sent: Instan
             continue;
         };
         Fault::Claimed.reached(&kind.name);
-        let slot = host.slots.take(&kind.name, claim.item.scope.is_some());
+        let slot = host.slots.take(&claim.item, host.settings.max_stalls);
         // Known from here on, so that it is not heard of a second time.
         let attempt = Attempt::begin(host, claim, kind, sent);
         host.spawn(async move {

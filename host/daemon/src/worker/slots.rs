@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 use tokio::sync::Notify;
-use workhost_queue::{Claim, ClaimRequest, KindSlots};
+use workhost_queue::{Claim, ClaimRequest, KindSlots, LastChances, WorkItem};
 
 use super::spacing::Spacing;
 use crate::registry::Registry;
@@ -21,6 +21,8 @@ pub(super) struct Slots {
 struct Book {
     /// How many are taken of each kind.
     taken: HashMap<String, u32>,
+    /// How many of them by items that one more stall fails.
+    last_chances: u32,
     /// Kinds of which the newest claim found fewer than it had slots for: one more slot brings nothing.
     sated: HashSet<String>,
 }
@@ -29,6 +31,8 @@ struct Book {
 pub(super) struct Slot {
     slots: Arc<Slots>,
     kind: String,
+    /// Whether one more stall fails its item: the next such item may be waiting for it.
+    last_chance: bool,
     /// Whether its item has a scope: the next item of that scope may be waiting for it.
     scoped: bool,
 }
@@ -66,9 +70,18 @@ impl Slots {
         self.lock().sated = left.into_keys().map(str::to_owned).collect();
     }
 
-    pub(super) fn take(self: &Arc<Self>, kind: &str, scoped: bool) -> Slot {
-        *self.lock().taken.entry(kind.to_owned()).or_default() += 1;
-        Slot { slots: self.clone(), kind: kind.to_owned(), scoped }
+    /// What the next claim may take of items that one more stall fails: one at a time. Where the first stall fails them,
+    /// all are alike.
+    pub(super) fn last_chances(&self, max_stalls: u32) -> LastChances {
+        LastChances { stalls: last_chance(max_stalls), limit: u32::from(self.lock().last_chances == 0) }
+    }
+
+    pub(super) fn take(self: &Arc<Self>, item: &WorkItem, max_stalls: u32) -> Slot {
+        let mut book = self.lock();
+        *book.taken.entry(item.kind.clone()).or_default() += 1;
+        let last_chance = item.stalls >= last_chance(max_stalls);
+        book.last_chances += u32::from(last_chance);
+        Slot { slots: self.clone(), kind: item.kind.clone(), last_chance, scoped: item.scope.is_some() }
     }
 
     /// Returns when a slot for which there may be work was freed since the last call.
@@ -81,13 +94,19 @@ impl Slots {
     }
 }
 
+/// The stalls with which an item is on its last chance.
+fn last_chance(max_stalls: u32) -> u32 {
+    max_stalls.saturating_sub(1).max(1)
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut book = self.slots.lock();
         if let Some(count) = book.taken.get_mut(&self.kind) {
             *count -= 1;
         }
-        if self.scoped || !book.sated.contains(&self.kind) {
+        book.last_chances -= u32::from(self.last_chance);
+        if self.scoped || self.last_chance || !book.sated.contains(&self.kind) {
             self.slots.freed.notify_one();
         }
     }

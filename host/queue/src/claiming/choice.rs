@@ -62,7 +62,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::KindSlots;
+    use crate::{KindSlots, LastChances};
 
     fn request(slots: &[(&str, u32)], limit: u32) -> ClaimRequest {
         let kinds = slots.iter().map(|(kind, slots)| KindSlots {
@@ -70,7 +70,14 @@ mod tests {
             slots: *slots,
             handler_digest: "sha256:0".to_owned(),
         });
-        ClaimRequest { host: "h".to_owned(), kinds: kinds.collect(), scopes: None, limit, lease: Duration::ZERO }
+        ClaimRequest {
+            host: "h".to_owned(),
+            kinds: kinds.collect(),
+            scopes: None,
+            limit,
+            lease: Duration::ZERO,
+            last_chances: LastChances::default(),
+        }
     }
 
     fn candidates(kinds: &str) -> Vec<Candidate> {

@@ -8,12 +8,12 @@ use super::look;
 use super::read::{columns, item};
 use super::session::{millis, now, write};
 use crate::claiming::{self, Candidate, Frontier, Hint, Lane, Place, Sight, Store, Survey};
-use crate::ending::micros;
-use crate::{Claim, ClaimRequest};
+use crate::ending::{micros, number};
+use crate::{Claim, ClaimRequest, LastChances};
 
 pub(super) async fn claim(writer: &SqlitePool, hint: &Hint<i64>, request: &ClaimRequest) -> sqlx::Result<Vec<Claim>> {
     let mut claims = Vec::new();
-    let mut claiming = Claiming { tx: write(writer).await?, request };
+    let mut claiming = Claiming { tx: write(writer).await?, request, last_chances: request.last_chances };
     let frontier = claiming::claim(&mut claiming, hint.take(), request, &mut claims).await?;
     claiming.tx.commit().await?;
     // Only now: without the commit nothing is as it was learnt.
@@ -26,6 +26,8 @@ pub(super) async fn claim(writer: &SqlitePool, hint: &Hint<i64>, request: &Claim
 struct Claiming<'a> {
     tx: Transaction<'static, Sqlite>,
     request: &'a ClaimRequest,
+    /// Those that are left.
+    last_chances: LastChances,
 }
 
 impl Store for Claiming<'_> {
@@ -56,15 +58,28 @@ impl Store for Claiming<'_> {
             ", changed = j.key + ",
             change!(),
             " from json_each(?1) as j
-            where work_items.id = j.value ->> 0
+            where work_items.id = j.value ->> 0 and (
+                work_items.stalls < ?4
+                or work_items.id in (
+                    select w.id from json_each(?1) as c, work_items as w
+                    where w.id = c.value ->> 0 and w.stalls >= ?4
+                    order by w.id
+                    limit ?5
+                )
+            )
             returning ",
             columns!()
         ))
         .bind(json!(chosen).to_string())
         .bind(&self.request.host)
         .bind(millis(micros(self.request.lease)))
+        .bind(number(self.last_chances.stalls))
+        .bind(i64::from(self.last_chances.limit))
         .fetch_all(&mut *self.tx)
         .await?;
-        rows.iter().map(|row| item(row).map(|item| Claim { item })).collect()
+        let claims: Vec<Claim> =
+            rows.iter().map(|row| item(row).map(|item| Claim { item })).collect::<sqlx::Result<_>>()?;
+        self.last_chances = self.last_chances.after(&claims);
+        Ok(claims)
     }
 }

@@ -82,7 +82,10 @@ async fn an_attempt_that_was_given_up_is_not_taken_for_a_claim_whose_answer_was_
     timeline.store.always("heartbeat", Answer::Refused);
     // A claim is lost for ever in the moment before the attempt stops itself, so that claims are asked for from then on.
     timeline.at(millis(29_500), |store| store.plan("claim", [Answer::Refused]));
-    let diary = timeline.run_for(seconds(80)).await;
+    // However long the store is away: it takes the attempt for running until somebody recovers it.
+    timeline.at(seconds(40), |store| store.always("claim", Answer::Refused));
+    timeline.at(seconds(400), |store| store.always("claim", store::PROMPT));
+    let diary = timeline.run_for(seconds(450)).await;
     assert_eq!(only(&diary, &["begins", "gone"]), ["0 begins 1", "30000 gone 1"]);
     assert!(only(&diary, &["claimed beyond"]).iter().all(|line| line.ends_with(" 1")), "{diary:?}");
     assert!(only(&diary, &["claimed beyond"]).len() > 5, "{diary:?}");
@@ -129,4 +132,23 @@ async fn retries_wait_and_are_opted_into() {
     timeline.store.has("mail", 1);
     let diary = timeline.run_for(seconds(1)).await;
     assert_eq!(only(&diary, &["finish"])[0], "1 finish 1 retry");
+}
+
+#[tokio::test(start_paused = true)]
+async fn items_that_one_more_stall_fails_run_one_at_a_time_beside_others() {
+    for (max_stalls, stalls, alone) in [(3, 2, true), (3, 1, false), (2, 1, true), (1, 0, false)] {
+        let mut timeline = Timeline::new().with("work", "", Guest::done(seconds(1)));
+        timeline.settings.max_stalls = max_stalls;
+        timeline.store.has("work", 4);
+        for id in [1, 2, 3] {
+            timeline.store.stalled(id, stalls);
+        }
+        let diary = timeline.run_for(millis(4500)).await;
+        let begun = sorted(only(&diary, &["begins"]));
+        if alone {
+            assert_eq!(begun, ["0 begins 1", "0 begins 4", "1000 begins 2", "2000 begins 3"]);
+        } else {
+            assert_eq!(begun, ["0 begins 1", "0 begins 2", "0 begins 3", "0 begins 4"]);
+        }
+    }
 }

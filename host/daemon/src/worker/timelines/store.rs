@@ -82,6 +82,11 @@ impl Store {
         self.state().for_ever.insert(verb, answer);
     }
 
+    /// The item has stalled so often.
+    pub(super) fn stalled(&self, id: i64, stalls: u32) {
+        self.state().items.get_mut(&id).unwrap().stalls = stalls;
+    }
+
     /// Somebody wants the item cancelled.
     pub(super) fn cancel(&self, id: i64) {
         self.diary.note(format_args!("cancel {id}"));
@@ -220,7 +225,12 @@ impl HostQueue for Store {
             let mut free: BTreeMap<&str, u32> =
                 request.kinds.iter().map(|kind| (kind.kind.as_str(), kind.slots)).collect();
             let mut claims = Vec::new();
+            let mut last_chances = request.last_chances.limit;
             for item in state.items.values_mut().filter(|item| item.status == Status::Queued) {
+                if item.stalls >= request.last_chances.stalls {
+                    let Some(left) = last_chances.checked_sub(1) else { continue };
+                    last_chances = left;
+                }
                 let Some(free) = free.get_mut(item.kind.as_str()).filter(|free| **free > 0) else { continue };
                 if left == 0 {
                     break;

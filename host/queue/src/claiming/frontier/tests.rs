@@ -73,6 +73,7 @@ fn it_serves_requests_about_lanes_that_it_knows() {
         scopes: scopes.map(|scopes| scopes.iter().map(|scope| (*scope).to_owned()).collect()),
         limit: 1,
         lease: Duration::ZERO,
+        last_chances: crate::LastChances::default(),
     };
     let mut frontier = frontier(9, &[]);
     assert!(frontier.serves(&ask(&["a"], None)) && frontier.serves(&ask(&["b", "a"], None)));

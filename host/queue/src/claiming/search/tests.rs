@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use time::OffsetDateTime;
 
 use crate::claiming::{Hint, Store, Survey, claim};
-use crate::{ItemId, Json, KindSlots, Status, WorkItem};
+use crate::{ItemId, Json, KindSlots, LastChances, Status, WorkItem};
 
 use super::*;
 
@@ -194,7 +194,14 @@ fn request(slots: [u32; 3], limit: u32) -> ClaimRequest {
     let kinds = KINDS.iter().zip(slots).filter(|(_, slots)| *slots > 0);
     let kinds =
         kinds.map(|(kind, slots)| KindSlots { kind: (*kind).to_owned(), slots, handler_digest: "d".to_owned() });
-    ClaimRequest { host: "h".to_owned(), kinds: kinds.collect(), scopes: None, limit, lease: Duration::ZERO }
+    ClaimRequest {
+        host: "h".to_owned(),
+        kinds: kinds.collect(),
+        scopes: None,
+        limit,
+        lease: Duration::ZERO,
+        last_chances: LastChances::default(),
+    }
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
