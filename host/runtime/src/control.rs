@@ -35,10 +35,10 @@ pub enum StopReason {
     Deadline,
 }
 
-/// The host call came too late: the attempt was ended.
+/// It came too late: the attempt was ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the attempt was ended by the host")]
-pub(crate) struct EndedByHost;
+pub struct EndedByHost;
 
 impl Control {
     /// The control of an attempt that runs and was not asked to stop.
@@ -121,8 +121,11 @@ impl Control {
         if self.is_ended() { Err(EndedByHost) } else { Ok(()) }
     }
 
-    /// Takes a new snapshot, unless the attempt was ended.
-    pub(crate) fn set_progress(&self, snapshot: Arc<str>) -> Result<(), EndedByHost> {
+    /// Takes a new progress snapshot, a JSON document.
+    ///
+    /// # Errors
+    /// When the attempt was ended: the progress stays as it was.
+    pub fn set_progress(&self, snapshot: Arc<str>) -> Result<(), EndedByHost> {
         let mut progress = locked(&self.progress);
         self.alive()?;
         let revision = progress.as_ref().map_or(0, |(revision, _)| *revision) + 1;

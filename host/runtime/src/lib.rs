@@ -47,7 +47,7 @@ pub use capability::queue::{Enqueued, NewItem, QueueGrant, WorkQueue, WorkQueueE
 pub use capability::retention::RetentionGrant;
 pub use capability::secrets::SecretSource;
 pub use capability::sql::{Database, DatabaseError, SqlGrant, Writable};
-pub use control::{Control, StopReason};
+pub use control::{Control, EndedByHost, StopReason};
 pub use digest::{ComponentFile, Digest, NoDigest};
 pub use ended::Ended;
 pub use error::{LoadError, RefusedImport, RuntimeError};

@@ -172,7 +172,7 @@ async fn until(moment: Option<Instant>) {
 }
 
 /// Ends the guest by force: a spinning one meets the epoch, a waiting one is dropped. It may just have returned.
-async fn end(control: &Control, guest: JoinHandle<Ended>) -> Ended {
+pub(super) async fn end(control: &Control, guest: JoinHandle<Ended>) -> Ended {
     control.end();
     guest.abort();
     // Waits until the sandbox is gone, so that nothing runs once the end is recorded.

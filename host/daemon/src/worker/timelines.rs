@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use workhost_admin::Readiness;
+use workhost_queue::Schedule;
 
 use super::{StopSwitch, Worker};
 use crate::config;
@@ -59,7 +60,8 @@ impl Timeline {
     /// Adds a kind with these settings, all run by this guest.
     fn with(mut self, kind: &str, settings: &str, guest: Guest) -> Timeline {
         let schema = PayloadSchema::compile(&json!(true)).unwrap();
-        let settings: config::KindSettings = toml::from_str(settings).unwrap();
+        let mut settings: config::KindSettings = toml::from_str(settings).unwrap();
+        settings.schedule = settings.every.map(Schedule::Every);
         let kind = Kind {
             name: kind.to_owned(),
             rule: Arc::new(ItemRule { scope: settings.scope, schema }),

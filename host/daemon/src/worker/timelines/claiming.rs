@@ -152,3 +152,22 @@ async fn items_that_one_more_stall_fails_run_one_at_a_time_beside_others() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_slot_of_a_kind_that_was_full_is_filled_at_once() {
+    let mut timeline = Timeline::new().with("mail", "slots = 1", Guest::done(seconds(1)));
+    timeline.settings.slots = 8;
+    timeline.store.has("mail", 3);
+    let diary = timeline.run_for(millis(3500)).await;
+    assert_eq!(sorted(only(&diary, &["begins"])), ["0 begins 1", "1000 begins 2", "2000 begins 3"]);
+    assert_eq!(only(&diary, &["claim"]).len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_with_a_short_lease_is_asked_again_sooner() {
+    let mut timeline = Timeline::of(Guest::Deaf);
+    timeline.settings.lease = seconds(10);
+    timeline.store.plan("claim", [Answer::Never]);
+    let diary = timeline.run_for(seconds(4)).await;
+    assert_eq!(only(&diary, &["claim"]), ["0 claim work*4", "3500 claimed beyond ", "3500 claim work*4"]);
+}

@@ -19,6 +19,8 @@ pub(super) enum Guest {
     Tidies(Duration, Ended),
     /// Goes on for ever, hearing nothing.
     Deaf,
+    /// Reports progress whenever so long has passed, and is done after the last.
+    Reports(Vec<(Duration, &'static str)>),
 }
 
 impl Guest {
@@ -65,7 +67,24 @@ impl Run for Scripted {
         }
         self.diary.note(format_args!("begins {}", job.id));
         let _here = Here { id: job.id, diary: self.diary.clone() };
-        match &self.guest {
+        tokio::select! {
+            biased;
+            () = ended(&control) => Ended::ByHost,
+            ended = self.guest.run(&job, &control, &self.diary) => ended,
+        }
+    }
+}
+
+/// Returns when the attempt was ended, as the runtime ends a component.
+async fn ended(control: &Control) {
+    while !control.is_ended() {
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+impl Guest {
+    async fn run(&self, job: &Job, control: &Control, diary: &Diary) -> Ended {
+        match self {
             Guest::Ends(after, ended) => {
                 sleep(*after).await;
                 ended.clone()
@@ -77,11 +96,18 @@ impl Run for Scripted {
                         None => sleep(Duration::from_millis(1)).await,
                     }
                 };
-                self.diary.note(format_args!("hears {} {reason:?}", job.id));
+                diary.note(format_args!("hears {} {reason:?}", job.id));
                 sleep(*after).await;
                 ended.clone()
             }
             Guest::Deaf => std::future::pending().await,
+            Guest::Reports(snapshots) => {
+                for (after, snapshot) in snapshots {
+                    sleep(*after).await;
+                    control.set_progress((*snapshot).into()).unwrap();
+                }
+                Ended::Done(None)
+            }
         }
     }
 }

@@ -89,3 +89,37 @@ async fn a_loop_that_breaks_begins_again_and_what_it_was_to_do_is_done() {
         ]
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_sweep_puts_back_into_the_queue_is_claimed_at_once() {
+    use workhost_queue::Status;
+    for (becomes, claimed) in [(Status::Queued, true), (Status::Failed, false)] {
+        let timeline = Timeline::new().with("work", "", Guest::Deaf);
+        timeline.store.has("work", 1);
+        timeline.store.expire(1, Status::Running);
+        timeline.at(millis(7001), |store| store.due("work", 1));
+        timeline.at(millis(9000), move |store| store.expire(1, becomes));
+        let diary = timeline.run_for(seconds(11)).await;
+        assert_eq!(diary.iter().any(|line| line.starts_with("10000 claim ")), claimed, "{becomes}: {diary:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn schedules_are_looked_at_with_each_sweep_where_there_are_any() {
+    let timeline = Timeline::new().with("clean", "every = \"1h\"", Guest::Deaf).with("work", "", Guest::Deaf);
+    let diary = timeline.run_for(seconds(6)).await;
+    assert_eq!(only(&diary, &["schedules"]), ["0 schedules 1", "5000 schedules 1"]);
+    let timeline = Timeline::new().with("work", "", Guest::Deaf);
+    assert!(only(&timeline.run_for(seconds(6)).await, &["schedules"]).is_empty());
+}
+
+#[tokio::test]
+async fn a_handler_that_broke_in_the_moment_of_its_end_has_failed() {
+    use super::super::attempt::end;
+    let broke = tokio::spawn(async { panic!("so it was planned") });
+    while !broke.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    let ended = end(&workhost_runtime::Control::new(), broke).await;
+    assert!(matches!(ended, workhost_runtime::Ended::Failed { permanent: false, .. }), "{ended:?}");
+}

@@ -111,3 +111,61 @@ async fn no_more_statements_are_under_way_than_there_are_lanes() {
     let diary = timeline.run_for(millis(5400)).await;
     assert_eq!(only(&diary, &["write"]).len(), 4, "{diary:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn many_outcomes_travel_a_hundred_at_a_time() {
+    let mut timeline = Timeline::of(Guest::done(millis(500)));
+    timeline.settings.slots = 200;
+    // While this one is under way the others gather.
+    timeline.store.plan("finish", [Answer::Never]);
+    timeline.at(millis(100), |store| store.due("work", 150));
+    let diary = timeline.run_for(seconds(1)).await;
+    assert_eq!(only(&diary, &["write"]), ["500 write 1", "605 write 100", "605 write 50"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn outcomes_are_green_again_when_the_store_answers_although_a_row_is_locked() {
+    let timeline = Timeline::of(Guest::done(millis(500)));
+    timeline.store.lock(1, true);
+    timeline.store.plan("finish", [Answer::Refused]);
+    let readiness = timeline.readiness.clone();
+    let reds = async {
+        sleep(millis(600)).await;
+        let red = readiness.reds();
+        sleep(millis(300)).await;
+        (red, readiness.reds())
+    };
+    let (_, (red, after)) = tokio::join!(timeline.run_for(seconds(1)), reds);
+    assert!(red.contains_key("outcomes") && after.is_empty(), "{red:?} {after:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_travels_with_the_next_heartbeat_once_and_what_is_left_with_the_end() {
+    let reports =
+        Guest::Reports(vec![(millis(500), "1"), (millis(500), "2"), (millis(4500), "3"), (millis(1500), "4")]);
+    let timeline = Timeline::of(reports);
+    // This one is lost on the way, and its progress travels again.
+    timeline.store.plan("heartbeat", [Answer::Refused]);
+    let diary = timeline.run_for(seconds(9)).await;
+    assert_eq!(
+        only(&diary, &["progress", "finish"]),
+        [
+            "2000 progress 1 2",
+            "4000 progress 1 2",
+            "6000 progress 1 3",
+            "7000 finish 1 succeeded",
+            "7000 last progress 1 4"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_that_the_store_has_does_not_travel_with_the_end() {
+    let reports = Guest::Reports(vec![(millis(500), "1"), (millis(500), "not json"), (millis(2000), "2")]);
+    let timeline = Timeline::of(reports);
+    let diary = timeline.run_for(seconds(4)).await;
+    assert_eq!(only(&diary, &["progress"]), ["3000 last progress 1 2"]);
+    let timeline = Timeline::of(Guest::Reports(vec![(millis(500), "1"), (millis(2000), "not json")]));
+    let diary = timeline.run_for(seconds(4)).await;
+    assert_eq!(only(&diary, &["progress"]), ["2000 progress 1 1"]);
+}

@@ -50,6 +50,8 @@ struct State {
     for_ever: BTreeMap<&'static str, Answer>,
     /// Items that somebody else has locked.
     locked: Vec<i64>,
+    /// Items whose lease has run out, and what becomes of them.
+    expired: Vec<(i64, Status)>,
 }
 
 impl Store {
@@ -85,6 +87,12 @@ impl Store {
     /// The item has stalled so often.
     pub(super) fn stalled(&self, id: i64, stalls: u32) {
         self.state().items.get_mut(&id).unwrap().stalls = stalls;
+    }
+
+    /// The item is another host's, whose lease for it has run out: the next sweep makes this of it.
+    pub(super) fn expire(&self, id: i64, becomes: Status) {
+        self.state().items.get_mut(&id).unwrap().status = Status::Running;
+        self.state().expired.push((id, becomes));
     }
 
     /// Somebody wants the item cancelled.
@@ -151,6 +159,12 @@ impl State {
     fn held(&mut self, fence: Fence) -> Option<&mut WorkItem> {
         let item = self.items.get_mut(&fence.id.0)?;
         (item.attempt == fence.attempt && item.status == Status::Running).then_some(item)
+    }
+
+    fn recover(&mut self, id: i64, status: Status) -> Recovered {
+        let item = self.items.get_mut(&id).unwrap();
+        (item.status, item.stalls) = (status, item.stalls + 1);
+        Recovered { id: item.id, status, stalls: item.stalls }
     }
 
     fn finish(&mut self, finish: &Finish) -> Recorded {
@@ -258,6 +272,9 @@ impl HostQueue for Store {
 
     async fn heartbeat(&self, beats: &[Beat], _lease: Duration) -> Result<Vec<Pulse>> {
         self.diary.note(format_args!("beat {}", ids(beats.iter().map(|beat| &beat.fence))));
+        for (fence, progress) in beats.iter().filter_map(|beat| Some((beat.fence, beat.progress.as_ref()?))) {
+            self.diary.note(format_args!("progress {} {}", fence.id, progress.as_str()));
+        }
         self.answer("heartbeat", |state| {
             let pulse = |beat: &Beat| {
                 if state.locked.contains(&beat.fence.id.0) {
@@ -285,16 +302,24 @@ impl HostQueue for Store {
                 Outcome::Retry { .. } => "retry".to_owned(),
             };
             self.diary.note(format_args!("finish {} {how}", finish.fence.id));
+            if let Some(progress) = &finish.progress {
+                self.diary.note(format_args!("last progress {} {}", finish.fence.id, progress.as_str()));
+            }
         }
         self.answer("finish", |state| finishes.iter().map(|finish| state.finish(finish)).collect()).await
     }
 
     async fn recover_expired(&self, _max_stalls: u32, _limit: u32) -> Result<Vec<Recovered>> {
         self.diary.note("sweep");
-        self.answer("recover_expired", |_| Vec::new()).await
+        self.answer("recover_expired", |state| {
+            let expired = std::mem::take(&mut state.expired);
+            expired.into_iter().map(|(id, status)| state.recover(id, status)).collect()
+        })
+        .await
     }
 
-    async fn enqueue_due(&self, _periodics: &[Periodic]) -> Result<Vec<ItemId>> {
+    async fn enqueue_due(&self, periodics: &[Periodic]) -> Result<Vec<ItemId>> {
+        self.diary.note(format_args!("schedules {}", periodics.len()));
         self.answer("enqueue_due", |_| Vec::new()).await
     }
 
