@@ -24,6 +24,7 @@ mod mutants;
 mod postgres;
 mod process;
 mod schema;
+mod soak;
 mod tally;
 mod test;
 mod toolchain;
@@ -46,6 +47,7 @@ Examples:
   cargo xtask demo                      real handlers at work, from a durable queue
   cargo xtask test                      run every test, on both stores
   cargo xtask test --suite unit claim   unit tests whose name contains `claim`
+  cargo xtask soak --for 4h             hours of trouble, and whether every item is accounted for
   cargo xtask bench                     what the queue's verbs cost
   cargo xtask handlers                  build the components into target/components
   cargo xtask check                     format, lints, docs, migrations and architecture rules
@@ -61,6 +63,7 @@ enum Task {
     Bench(bench::Args),
     Check(check::Args),
     Schema(schema::Args),
+    Soak(soak::Args),
     Hooks(hooks::Args),
 }
 
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Task::Bench(args) => bench::run(&args),
         Task::Check(args) => check::run(&args),
         Task::Schema(args) => schema::run(&args),
+        Task::Soak(args) => soak::run(&args),
         Task::Hooks(args) => hooks::run(&args),
     };
     match done {
