@@ -140,7 +140,12 @@ begin
     values (
         new.id, new.attempt, new.host, new.handler_digest, new.started_at, new.updated_at,
         -- Its handler had succeeded, but a cancel was requested.
-        case when new.ended_as = 'succeeded' then 'cancelled' else new.ended_as end,
+        case
+            when new.ended_as = 'succeeded' then 'cancelled'
+            -- A cancel was requested, so it is not tried again.
+            when new.ended_as = 'retry' and new.status = 'failed' then 'failed'
+            else new.ended_as
+        end,
         case when new.ended_as in ('failed', 'retry') then new.error end,
         new.log_tail
     );

@@ -143,7 +143,12 @@ begin
     values (
         new.id, new.attempt, new.host, new.handler_digest, new.started_at, new.updated_at,
         -- Its handler had succeeded, but a cancel was requested.
-        iif(new.ended_as = 'succeeded', 'cancelled', new.ended_as),
+        case
+            when new.ended_as = 'succeeded' then 'cancelled'
+            -- A cancel was requested, so it is not tried again.
+            when new.ended_as = 'retry' and new.status = 'failed' then 'failed'
+            else new.ended_as
+        end,
         iif(new.ended_as in ('failed', 'retry'), new.error, null),
         new.log_tail
     );

@@ -86,6 +86,14 @@ contract! {
         assert_eq!(words(&of(&store, claim.item.id).await), [(1, "cancelled", None)]);
     }
 
+    async fn a_retry_of_an_item_whose_cancel_was_requested_is_a_failed_attempt(store) {
+        let claim = store.running(new("a")).await;
+        store.queue.cancel(claim.item.id).await.unwrap();
+        let error = "no".to_owned();
+        end(&store, &claim, Outcome::Retry { error, delay: std::time::Duration::ZERO }).await;
+        assert_eq!(words(&of(&store, claim.item.id).await), [(1, "failed", Some("no"))]);
+    }
+
     async fn a_finish_that_is_repeated_leaves_one_record(store) {
         let claim = store.running(new("a")).await;
         for _ in 0..2 {

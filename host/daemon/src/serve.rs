@@ -8,6 +8,7 @@ use tokio::runtime::{Builder, Runtime as Tokio};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tracing::{info, warn};
 use workhost_admin::{AdminState, Readiness};
 use workhost_queue::{Queue, connect};
@@ -22,6 +23,9 @@ use crate::worker::{Stop, StopSwitch, Worker};
 /// Sandboxes beside those of attempts: a reload asks new components for their kinds while every slot is taken.
 const SPARE: u32 = 4;
 
+/// How long the HTTP side, and then the store, have to close after the worker is done.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
 /// Runs the daemon until a signal ends it.
 ///
 /// # Errors
@@ -31,9 +35,9 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let guests = runtime("guest")?;
     let host = runtime("host")?;
     let result = host.block_on(run(config, &guests));
-    // Whatever guest is left was ended; its thread is not waited for.
-    guests.shutdown_timeout(Duration::from_millis(100));
-    host.shutdown_timeout(Duration::from_millis(100));
+    // They end with the process. Whatever guest is left was ended, and its thread is not waited for; a task of a driver that is
+    // left would break when its runtime goes first.
+    std::mem::forget((guests, host));
     result
 }
 
@@ -82,14 +86,23 @@ async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
         }
     });
 
-    let worker =
-        Worker { queue, registry, settings: config.worker.clone(), owner, guests: guests.handle().clone(), readiness };
+    let worker = Worker {
+        queue: queue.clone(),
+        registry,
+        settings: config.worker.clone(),
+        owner,
+        guests: guests.handle().clone(),
+        readiness,
+    };
     worker.run(stop).await;
     reloads.abort();
     drop(control);
     admin_switch.stop();
     // A client that keeps its connection open may not keep the process.
-    let _ = tokio::time::timeout(Duration::from_secs(1), admin).await;
+    let _ = timeout(LAST_ANSWERS, admin).await;
+    if timeout(LAST_ANSWERS, queue.close()).await.is_err() {
+        warn!("the store could not be closed in time; it is whole all the same when it is opened again");
+    }
     drop(serving);
     info!("stopped");
     Ok(())

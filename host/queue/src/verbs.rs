@@ -38,6 +38,10 @@ pub trait Queue: HostQueue {
     /// PostgreSQL takes any number.
     async fn serve(&self, host: &str) -> Result<Serving>;
 
+    /// Closes the store, after everything else. A SQLite file that nobody else has open is whole then without the files
+    /// beside it.
+    async fn close(&self);
+
     /// Inserts items, all or none, and answers each in order: the one way in.
     async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>>;
 

@@ -183,18 +183,10 @@ fn attempt(line: &str) -> Option<u32> {
     diary::parse(line).map(|line| line.attempt)
 }
 
-/// Where a host's own code panicked. What guests say is not on this stream; and that a task was polled while its runtime
-/// ended is tokio's way to end it, after the host has said that it is stopped.
+/// Where a host's own code panicked. What guests say is not on this stream.
 fn panics(log: &Path) -> Vec<String> {
     let log = std::fs::read(log).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
-    let mut lines = log.lines().peekable();
-    let mut panics = Vec::new();
-    while let Some(line) = lines.next() {
-        let is_the_end = lines.peek().is_some_and(|reason| reason.ends_with("it is being shutdown."));
-        if line.starts_with("thread '") && line.contains("panicked at") && !is_the_end {
-            panics.push(line.to_owned());
-        }
-    }
-    panics
+    let panicked = |line: &&str| line.starts_with("thread '") && line.contains("panicked at");
+    log.lines().filter(panicked).map(str::to_owned).collect()
 }

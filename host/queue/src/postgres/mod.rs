@@ -93,6 +93,10 @@ impl Queue for PostgresQueue {
         Ok(Serving { _lock: None })
     }
 
+    async fn close(&self) {
+        // The server sees to what is left of a connection that ends.
+    }
+
     async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>> {
         self.options.limits.check_new(items)?;
         let answers = retrying(|| enqueue::enqueue(&self.pool, items)).await?;

@@ -116,6 +116,11 @@ impl Queue for SqliteQueue {
         serve::serve(&self.path, host)
     }
 
+    async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+
     async fn enqueue(&self, items: &[NewItem]) -> Result<Vec<Enqueued>> {
         self.options.limits.check_new(items)?;
         let answers = enqueue::enqueue(&self.writer, items).await.map_err(told)?;

@@ -48,8 +48,7 @@ fn ended(kept: &Kept, find: &mut impl FnMut(&'static str, String)) {
         }
         Status::Failed => {
             let is_permanent = item.payload.as_str().contains("\"permanent\":true");
-            // One that was to be tried again until the store saw the cancel is recorded as that.
-            if last != Some("failed") && !(cancelled && last == Some("retry")) {
+            if last != Some("failed") {
                 find("a failed item failed in its last attempt", format!("that was {last:?}"));
             }
             if item.failures != retries(&item.kind) + 1 && !is_permanent && !cancelled {
