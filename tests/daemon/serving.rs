@@ -55,7 +55,7 @@ async fn a_sqlite_file_is_whole_by_itself_after_a_clean_stop() {
     let daemon = w.serve();
     let id = w.enqueue("echo", &["--payload", r#"{"message": "x"}"#]);
     // This process may not open it: the last one that closes it tidies up.
-    while !w.log().contains("succeeded") {
+    while !w.log().contains(": done") {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     daemon.stop();

@@ -83,6 +83,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             return Ok(validate::run(&cli.config, &args).unwrap_or_else(could_not));
         }
         Command::Inspect(args) => return inspect::run(&args),
+        Command::Serve => {
+            crate::serve::serve(&cli.config)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Command::Reload(args) => {
             return Ok(block_on(reload::run(&cli.config, &args)).unwrap_or_else(could_not));
         }
@@ -90,14 +94,15 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     };
     let config = config::load(&cli.config)?;
     match command {
-        Command::Serve => crate::serve::serve(config)?,
         Command::Lock(args) => return block_on(lock::run(&config, args)),
         Command::Enqueue(args) => block_on(enqueue::run(&config, args))?,
         Command::Kinds(args) => block_on(kinds::run(&config, args))?,
         Command::List(args) => block_on(show::list(&config, args))?,
         Command::Show(args) => return block_on(show::show(&config, args)),
         Command::Cancel(args) => return block_on(show::cancel(&config, args)),
-        Command::Validate(_) | Command::Inspect(_) | Command::Reload(_) => unreachable!("handled above"),
+        Command::Serve | Command::Validate(_) | Command::Inspect(_) | Command::Reload(_) => {
+            unreachable!("handled above")
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

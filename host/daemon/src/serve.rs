@@ -1,5 +1,6 @@
 //! `workhost serve`: everything in one process, from start to shutdown.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// Whatever keeps it from starting: the store, the registry ([`crate::finding::Findings`]), the address.
-pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
+pub(crate) fn serve(config: &Path) -> anyhow::Result<()> {
     // Guests have a runtime of their own, so that the heartbeats' threads are never busy with them.
     let guests = runtime("guest")?;
     let host = runtime("host")?;
@@ -45,20 +46,30 @@ fn runtime(name: &str) -> anyhow::Result<Tokio> {
     Builder::new_multi_thread().thread_name(name).enable_all().build().context("cannot start the threads")
 }
 
-async fn run(config: Config, guests: &Tokio) -> anyhow::Result<()> {
+async fn run(config: &Path, guests: &Tokio) -> anyhow::Result<()> {
     let stop = stop_on_signals()?;
     // From here on it asks for a reload, and does not end the process.
     let mut hangup = signal(SignalKind::hangup())?;
+    let config = config::load(config)?;
     let host = config.worker.host.clone().unwrap_or_else(machine_name);
     let owner = config::owner(&host, rand::random());
-    let queue = connect(&config.source.resolve_url(&config.store.url), config.store.options(&config.limits)).await?;
-    let serving = queue.serve(&owner).await?;
-    let migrated = queue.migrate().await?;
+    info!(store = %config.store.url, "opening the store; that may wait for another host's migration");
+    let open = async {
+        let url = config.source.resolve_url(&config.store.url);
+        let queue = connect(&url, config.store.options(&config.limits)).await?;
+        let serving = queue.serve(&owner).await?;
+        let migrated = queue.migrate().await?;
+        anyhow::Ok((queue, serving, migrated))
+    };
+    let mut stopped = stop.clone();
+    let (queue, serving, migrated) = tokio::select! {
+        opened = open => opened?,
+        () = stopped.requested() => return Ok(()),
+    };
     info!(host = owner, schema = migrated.version, applied = ?migrated.applied, "the store is ready");
     let limits = config.limits.runtime();
     let limits = Limits { attempts: limits.attempts.max(config.worker.slots + SPARE), ..limits };
     let runtime = Runtime::with_cache(limits, config.compile_cache())?;
-    let mut stopped = stop.clone();
     let (registry, warnings) = tokio::select! {
         loaded = Registry::load(&config, &runtime, Some(queue.clone()), &|| ()) => loaded?,
         () = stopped.requested() => return Ok(()),

@@ -34,6 +34,10 @@ use vigil::Vigil;
 
 pub use stop::{Stop, StopSwitch};
 
+/// The parts that other parts ask about.
+const HEARTBEATS: &str = "heartbeats";
+const SWEEP: &str = "sweep";
+
 /// How long a claim that is on its way may delay telling the handlers of a shutdown: what it takes is handed back too.
 const LAST_CLAIM: Duration = Duration::from_secs(1);
 
@@ -77,7 +81,7 @@ async fn work(host: &Arc<Host>, readiness: &Readiness, mut stop: Stop) {
     let vigil = Vigil::new("claims", "no work can be claimed; it is tried again all the time", readiness);
     // Handlers are told only once no claim is on its way: it would take what they hand back at once.
     let (tell, told) = StopSwitch::new();
-    let mut claims = Claims::default();
+    let mut claims = Claims::new(Vigil::new(HEARTBEATS, "", readiness));
     let last_claim = {
         let mut stop = stop.clone();
         async move {
@@ -98,10 +102,11 @@ async fn work(host: &Arc<Host>, readiness: &Readiness, mut stop: Stop) {
 }
 
 async fn beat(host: &Host, readiness: &Readiness) {
-    let meaning = "heartbeats are not answered; attempts stop themselves when half a lease has passed";
-    let vigil = Vigil::new("heartbeats", meaning, readiness);
+    let meaning = "heartbeats are not answered: nothing is claimed until they are, and attempts stop themselves when half a lease has passed";
+    let vigil = Vigil::new(HEARTBEATS, meaning, readiness);
+    let sweep = Vigil::new(SWEEP, "", readiness);
     let (every, lease) = (host.settings.heartbeat_interval, host.settings.lease);
-    vigil.keep(async || heartbeat::run(&*host.queue, &host.attempts, every, lease, &vigil).await).await;
+    vigil.keep(async || heartbeat::run(&*host.queue, &host.attempts, every, lease, &sweep, &vigil).await).await;
 }
 
 async fn write(host: &Host, mut submissions: finisher::Submissions, readiness: &Readiness) {
@@ -113,6 +118,6 @@ async fn write(host: &Host, mut submissions: finisher::Submissions, readiness: &
 
 async fn sweep(host: &Host, readiness: &Readiness) {
     let meaning = "leases that ran out are not looked at, nor schedules; it is tried again all the time";
-    let vigil = Vigil::new("sweep", meaning, readiness);
+    let vigil = Vigil::new(SWEEP, meaning, readiness);
     vigil.keep(async || sweep::run(host, &vigil).await).await;
 }

@@ -193,7 +193,9 @@ fn returned(ended: Result<Ended, JoinError>) -> Ended {
 fn log_given_up(brake: Option<Brake>) {
     match brake {
         Some(Brake::SelfStopped) => {
-            warn!("self-stopped: no heartbeat was answered for half a lease; nothing is written, its lease runs out");
+            warn!(
+                "self-stopped: for half a lease no heartbeat of it was answered, because the store was away or its row locked; nothing is written, its lease runs out"
+            );
         }
         _ => warn!("lost: another attempt has the item, or it was taken away; nothing is written"),
     }
@@ -203,7 +205,8 @@ fn log(outcome: &Outcome) {
     // The whole text, a backtrace for example, is with the item.
     let first_line = |error: &String| error.lines().next().unwrap_or_default().to_owned();
     match outcome {
-        Outcome::Succeeded(_) => info!("succeeded"),
+        // What its handler did. Where a cancel was requested meanwhile, the store has made it a cancelled item.
+        Outcome::Succeeded(_) => info!("done"),
         Outcome::Cancelled(_) => info!("cancelled"),
         Outcome::Released => info!("handed back to the queue"),
         Outcome::Failed { error } => warn!(error = first_line(error), "failed"),

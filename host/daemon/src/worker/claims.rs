@@ -14,14 +14,19 @@ use crate::fault::Fault;
 use crate::registry::Registry;
 
 /// What the claims of this host know of each other.
-#[derive(Default)]
 pub(super) struct Claims {
+    /// Without heartbeats that are answered, whatever is claimed would only stall.
+    heartbeats: Vigil,
     /// Until when the store may hold claims of this host that it has not heard of: an answer was lost, and a lease has not
     /// passed since.
     unheard_until: Option<Instant>,
 }
 
 impl Claims {
+    pub(super) fn new(heartbeats: Vigil) -> Claims {
+        Claims { heartbeats, unheard_until: None }
+    }
+
     /// Claims and starts work until told to stop.
     pub(super) async fn run(&mut self, host: &Arc<Host>, mut stop: Stop, told: &Stop, vigil: &Vigil) {
         let wake = host.queue.wake();
@@ -58,7 +63,7 @@ impl Claims {
             start(host, registry, claims, sent, stop, told);
         }
         let (limit, kinds) = host.slots.free(registry, &host.spacing);
-        if kinds.is_empty() {
+        if kinds.is_empty() || self.heartbeats.is_red() {
             return Ok(());
         }
         let request = ClaimRequest {

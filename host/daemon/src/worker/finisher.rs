@@ -87,8 +87,11 @@ pub(super) async fn write(queue: &Arc<dyn HostQueue>, submissions: &mut Submissi
                 retries -= usize::from(retried);
                 let due = Instant::now() + RETRY;
                 waiting.extend(Vec::into_iter(again).map(|submitted| Waiting { submitted, due }));
-                if let Some(error) = error {
-                    vigil.fails(&error);
+                match error {
+                    Some(error) => vigil.fails(&error),
+                    // It does not work again as long as one of them cannot be written.
+                    None if retries == 0 && !waiting.iter().any(|outcome| outcome.submitted.unanswered) => vigil.works(),
+                    None => {}
                 }
                 // The others have waited long enough.
                 if lanes.is_empty() {
@@ -113,9 +116,9 @@ pub(super) async fn write(queue: &Arc<dyn HostQueue>, submissions: &mut Submissi
             retries += usize::from(batch.iter().any(|submitted| submitted.unanswered));
             lanes.push(record(queue, batch, limit));
         }
-        // It does not work again as long as one of them cannot be written, unless it was given up.
+        // What could not be written may have been given up.
         if retries == 0 && !waiting.iter().any(|outcome| outcome.submitted.unanswered) {
-            vigil.works();
+            vigil.ends();
         }
     }
 }

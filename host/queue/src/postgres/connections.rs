@@ -85,6 +85,11 @@ impl Lent {
 
     /// Gives the connection back after its last statement, if it can be used again.
     pub(super) fn give_back<T>(mut self, answer: sqlx::Result<T>) -> sqlx::Result<T> {
+        if leads_elsewhere(&answer)
+            && let Some(pool) = self.0.as_ref().and_then(Object::pool)
+        {
+            pool.manager().suspect(Instant::now());
+        }
         if goes_on(&answer)
             && let Some(mut kept) = self.0.take()
         {
@@ -102,8 +107,18 @@ impl Drop for Lent {
     }
 }
 
-/// Whether the connection goes on after this answer: the server gave it, and did not end the connection with it.
+/// Whether the server only reads: it is a standby, or has become one. A new connection may lead to the one that writes.
+fn leads_elsewhere<T>(answer: &sqlx::Result<T>) -> bool {
+    let error = answer.as_ref().err().and_then(sqlx::Error::as_database_error);
+    error.and_then(|error| error.code()).is_some_and(|code| code == "25006")
+}
+
+/// Whether the connection goes on after this answer: the server gave it, did not end the connection with it, and is the
+/// right one.
 pub(super) fn goes_on<T>(answer: &sqlx::Result<T>) -> bool {
+    if leads_elsewhere(answer) {
+        return false;
+    }
     let Err(error) = answer else { return true };
     error
         .as_database_error()
@@ -123,8 +138,8 @@ struct Kept {
 struct Server {
     options: PgConnectOptions,
     patience: Duration,
-    /// When a connection fell silent. What has rested since before is as dead, most likely: tested one by one, a whole
-    /// pool of them would cost a verb all its time.
+    /// When a connection fell silent, or led to a server that only reads. What has rested since before is no better, most
+    /// likely: tested one by one, a whole pool of them would cost a verb all its time.
     suspects: Mutex<Option<Instant>>,
 }
 
@@ -139,6 +154,11 @@ impl Server {
     fn suspects(&self) -> MutexGuard<'_, Option<Instant>> {
         // The time is whole after any panic.
         self.suspects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn suspect(&self, asked: Instant) {
+        let mut suspects = self.suspects();
+        *suspects = (*suspects).max(Some(asked));
     }
 
     /// Tries again while the server is starting, or full; when no time is left, the reason is told.
@@ -176,8 +196,7 @@ impl Manager for Server {
         }
         let sign = within(SIGN_OF_LIFE, "a sign of life", kept.connection.ping()).await;
         if sign.as_ref().is_err_and(is_silent) {
-            let mut suspects = self.suspects();
-            *suspects = (*suspects).max(Some(asked));
+            self.suspect(asked);
         }
         Ok(sign?)
     }

@@ -68,7 +68,7 @@ impl Tx {
     pub(super) async fn settle<T>(self, worked: sqlx::Result<T>) -> sqlx::Result<T> {
         let Session { mut lent, .. } = self.0;
         if !goes_on(&worked) {
-            return worked;
+            return lent.give_back(worked);
         }
         let end = if worked.is_ok() { "commit" } else { "rollback" };
         let ended = lent.run(sqlx::raw_sql(end)).await;

@@ -41,6 +41,7 @@ impl HostQueue for SqliteQueue {
     }
 
     async fn heartbeat(&self, beats: &[Beat], lease: Duration) -> Result<Vec<Pulse>> {
+        self.check_file()?;
         let asked = Instant::now();
         let pulses = heartbeat::heartbeat(&self.writer, beats, lease, &self.options.limits).await.map_err(told)?;
         for (beat, pulse) in beats.iter().zip(&pulses) {
@@ -54,6 +55,7 @@ impl HostQueue for SqliteQueue {
     }
 
     async fn finish(&self, finishes: &[Finish]) -> Result<Vec<Recorded>> {
+        self.check_file()?;
         let endings: Vec<Ending> = finishes.iter().map(|finish| Ending::new(finish, &self.options.limits)).collect();
         let answers = finish::finish(&self.writer, &endings).await.map_err(told)?;
         for (finish, answer) in finishes.iter().zip(&answers) {
@@ -65,6 +67,7 @@ impl HostQueue for SqliteQueue {
     }
 
     async fn recover_expired(&self, max_stalls: u32, limit: u32) -> Result<Vec<Recovered>> {
+        self.check_file()?;
         recover::recover_expired(&self.writer, &self.live, max_stalls, limit).await.map_err(told)
     }
 

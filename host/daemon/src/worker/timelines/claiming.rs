@@ -79,7 +79,7 @@ async fn a_claim_whose_answer_was_lost_is_asked_for_until_its_lease_has_run_out(
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_was_given_up_is_not_taken_for_a_claim_whose_answer_was_lost() {
     let timeline = Timeline::of(Guest::Deaf);
-    timeline.store.always("heartbeat", Answer::Refused);
+    timeline.store.lock(1, true);
     // A claim is lost for ever in the moment before the attempt stops itself, so that claims are asked for from then on.
     timeline.at(millis(29_500), |store| store.plan("claim", [Answer::Refused]));
     // However long the store is away: it takes the attempt for running until somebody recovers it.

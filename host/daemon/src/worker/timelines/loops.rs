@@ -123,3 +123,28 @@ async fn a_handler_that_broke_in_the_moment_of_its_end_has_failed() {
     let ended = end(&workhost_runtime::Control::new(), broke).await;
     assert!(matches!(ended, workhost_runtime::Ended::Failed { permanent: false, .. }), "{ended:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_host_whose_heartbeats_are_not_answered_claims_nothing_until_they_are() {
+    let timeline = Timeline::of(Guest::Deaf);
+    timeline.store.always("heartbeat", Answer::Refused);
+    timeline.at(seconds(10), |store| store.due("work", 1));
+    timeline.at(seconds(61), |store| store.always("heartbeat", store::PROMPT));
+    let diary = timeline.run_for(seconds(63)).await;
+    assert_eq!(only(&diary, &["begins", "gone"]), ["0 begins 1", "30000 gone 1", "62000 begins 2"]);
+    assert!(timeline.readiness.reds().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn heartbeats_of_a_host_that_runs_nothing_are_no_proof_that_the_store_can_write() {
+    let timeline = Timeline::of(Guest::Deaf);
+    timeline.store.plan("heartbeat", vec![Answer::Refused; 15]);
+    timeline.at(seconds(1), |store| store.always("host_seen", Answer::Refused));
+    let readiness = timeline.readiness.clone();
+    let reds = async {
+        sleep(seconds(59)).await;
+        readiness.reds()
+    };
+    let (_, red) = tokio::join!(timeline.run_for(seconds(60)), reds);
+    assert!(red.contains_key("heartbeats") && red.contains_key("sweep"), "{red:?}");
+}
