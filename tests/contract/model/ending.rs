@@ -78,7 +78,12 @@ impl Reference {
             started_at: item.started_at.unwrap(),
             ended_at: now(),
             // Its handler had succeeded, but a cancel was requested.
-            outcome: if word == "succeeded" { "cancelled" } else { word }.to_owned(),
+            outcome: match (word, status) {
+                ("succeeded", _) => "cancelled",
+                ("retry", Status::Failed) => "failed",
+                _ => word,
+            }
+            .to_owned(),
             error: error.cloned(),
             log_tail: item.log_tail.clone(),
         };

@@ -41,9 +41,17 @@ contract_on! { Postgres:
         assert_eq!(nothing_but_unavailable(&*host, &claim).await, [""; 0]);
         assert_eq!(host.get(claim.item.id).await.unwrap().unwrap().status, Status::Running, "it still reads");
         assert_eq!(rows(&store).await, before);
-        // A connection that was opened meanwhile, by whomever, only reads.
+        // A connection that was opened meanwhile, by whomever, only reads: all that a failover left on a standby.
+        let reads = (0..8).map(|_| host.get(claim.item.id));
+        assert!(futures::future::join_all(reads).await.iter().all(Result::is_ok));
         store.sql(format!("set transaction_read_only = off; alter database {name} reset default_transaction_read_only")).await;
-        assert_whole(&store, &store.host().await, &claim).await;
+        // The first refusal gives up all of them, and a heartbeat's refusal the one that is reserved.
+        let beat = [Beat { fence: claim.fence(), progress: None }];
+        let finish = [Finish::new(claim.fence(), Outcome::Succeeded(None))];
+        let _ = (host.heartbeat(&beat, LEASE).await, host.finish(&finish).await);
+        assert_eq!(host.finish(&finish).await.unwrap(), [Recorded::Recorded]);
+        assert_eq!(host.heartbeat(&beat, LEASE).await.unwrap(), [Pulse::Lost]);
+        assert_whole(&store, &host, &claim).await;
     }
 
     async fn a_full_disk_is_unavailable(store) {

@@ -188,11 +188,11 @@ impl Manager for Server {
 
     async fn recycle(&self, kept: &mut Kept, _: &Metrics) -> RecycleResult<sqlx::Error> {
         let asked = Instant::now();
-        if kept.rests_since.elapsed() < RESTED {
-            return Ok(());
-        }
         if *self.suspects() >= Some(kept.rests_since) {
             return Err(silent("another sign of life", SIGN_OF_LIFE).into());
+        }
+        if kept.rests_since.elapsed() < RESTED {
+            return Ok(());
         }
         let sign = within(SIGN_OF_LIFE, "a sign of life", kept.connection.ping()).await;
         if sign.as_ref().is_err_and(is_silent) {
