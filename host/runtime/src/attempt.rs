@@ -19,7 +19,7 @@ use crate::sandbox::{self, Capabilities, State};
 pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> Ended {
     let shared = handler.runtime.shared();
     let limits = &handler.limits;
-    tokio::select! {
+    let ended = tokio::select! {
         // The end first: it must hold even if the guest is ready at the same time.
         biased;
         () = control.ended() => Ended::ByHost,
@@ -41,7 +41,10 @@ pub(crate) async fn run(handler: &Loaded, job: Job, control: Arc<Control>) -> En
             }
             ended::from_run(outcome, &output.stderr_tail(), limits, &handler.mask)
         } => ended,
-    }
+    };
+    // The sandbox is gone, but something of it may be under way still that could not be taken back.
+    control.settled().await;
+    ended
 }
 
 /// Instantiates and calls, both inside the sandbox's limits.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use wasmtime::component::Linker;
 
-use crate::control::{Control, EndedByHost};
+use crate::control::{Control, Effect, EndedByHost};
 use crate::grants::Grants;
 use crate::handler::Granted;
 use crate::job::Job;
@@ -87,6 +87,11 @@ impl Caller {
     /// The question that every host function with an effect asks first.
     pub(crate) fn alive(&self) -> Result<(), EndedByHost> {
         self.control.alive()
+    }
+
+    /// The question before an effect that nothing takes back: the attempt's end waits for it.
+    pub(crate) fn begin_effect(&self) -> Result<Effect, EndedByHost> {
+        self.control.begin_effect()
     }
 
     /// Whether the attempt was ended.

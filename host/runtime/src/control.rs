@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
 
 use crate::output::Tail;
@@ -12,7 +12,8 @@ use crate::output::Tail;
 /// of the log come out.
 ///
 /// After [`end`](Control::end), and once the time until which it may run is over, the guest has no effect any more: no
-/// host call of it does anything, the progress stays as it is, and its code stops at the next epoch.
+/// host call of it does anything, the progress stays as it is, and its code stops at the next epoch. What could not be
+/// taken back by then is over once it has [`settled`](Control::settled).
 #[derive(Debug, Default)]
 pub struct Control {
     /// Until when it may run; without one, until it is ended.
@@ -22,6 +23,8 @@ pub struct Control {
     log: Mutex<Tail>,
     ended: AtomicBool,
     over: Notify,
+    /// How many effects are under way that nothing takes back.
+    effects: watch::Sender<usize>,
 }
 
 /// Why an attempt is asked to stop.
@@ -79,6 +82,19 @@ impl Control {
         self.ended.load(Ordering::Acquire) || self.until().is_some_and(|until| until <= Instant::now())
     }
 
+    /// Waits until nothing is under way any more that could still have an effect: after the end, and after the guest is
+    /// gone, nothing new begins. No longer than the limit of each such effect, a few seconds.
+    pub async fn settled(&self) {
+        // It cannot fail: the sender is this value's own.
+        let _ = self.effects.subscribe().wait_for(|effects| *effects == 0).await;
+    }
+
+    /// Waits until an effect is under way.
+    #[cfg(test)]
+    pub(crate) async fn until_an_effect(&self) {
+        self.effects.subscribe().wait_for(|effects| *effects > 0).await.unwrap();
+    }
+
     fn until(&self) -> Option<Instant> {
         *locked(&self.until)
     }
@@ -121,6 +137,15 @@ impl Control {
         if self.is_ended() { Err(EndedByHost) } else { Ok(()) }
     }
 
+    /// The question before an effect that nothing takes back once it has begun. The attempt's end waits for it as long as
+    /// there is the answer.
+    pub(crate) fn begin_effect(self: &Arc<Self>) -> Result<Effect, EndedByHost> {
+        // Counted before the question. So an end that the question misses finds the count: both go through its lock.
+        self.effects.send_modify(|effects| *effects += 1);
+        let effect = Effect(self.clone());
+        self.alive().map(|()| effect)
+    }
+
     /// Takes a new progress snapshot, a JSON document.
     ///
     /// # Errors
@@ -134,6 +159,15 @@ impl Control {
     }
 }
 
+/// An effect that is under way and that nothing takes back.
+pub(crate) struct Effect(Arc<Control>);
+
+impl Drop for Effect {
+    fn drop(&mut self) {
+        self.0.effects.send_modify(|effects| *effects -= 1);
+    }
+}
+
 /// A panic elsewhere leaves these values whole, so a poisoned lock is used on.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -142,6 +176,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use futures::FutureExt;
 
     use super::*;
 
@@ -197,5 +233,17 @@ mod tests {
         control.end();
         waiting.await.unwrap();
         control.ended().await;
+    }
+
+    #[tokio::test]
+    async fn an_end_waits_for_the_effects_that_are_under_way_and_none_begins_after_it() {
+        let control = Arc::new(Control::new());
+        control.settled().await;
+        let (first, second) = (control.begin_effect().unwrap(), control.begin_effect().unwrap());
+        control.end();
+        assert!(control.begin_effect().is_err());
+        drop(first);
+        assert!(control.settled().now_or_never().is_none());
+        let ((), ()) = tokio::join!(control.settled(), async { drop(second) });
     }
 }

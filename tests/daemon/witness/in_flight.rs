@@ -1,5 +1,7 @@
 //! Host calls that were on their way when their attempt ended.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use workhost_queue::Status;
 
@@ -23,4 +25,39 @@ on_both_stores! {
         assert_eq!(stage.count("true", id).await, 0, "a row came after the item had ended");
         daemon.stop();
     }
+}
+
+#[tokio::test]
+async fn a_commit_that_is_under_way_when_its_attempt_ends_is_over_before_the_end_is_recorded() {
+    let w = Workshop::new(Store::Postgres).await;
+    let stage = Stage::new(&w, WORKER, "", "").await;
+    // Each commit waits for the gate.
+    w.app
+        .execute(
+            "create table gate ();
+            create function wait() returns trigger language plpgsql as
+                'begin lock table gate in row share mode; return null; end';
+            create constraint trigger wait after insert on traces deferrable initially deferred
+                for each row execute function wait()",
+        )
+        .await;
+    let daemon = w.serve();
+    let held = w.app.hold("gate").await;
+    let id = stage.enqueue("witness", json!({ "does": "ignore", "to": "sql" })).await;
+    let commits = "select query from pg_stat_activity where datname = current_database() and query = 'commit' \
+        and wait_event_type = 'Lock'";
+    let start = Instant::now();
+    while w.app.texts(commits).await.is_empty() {
+        assert!(start.elapsed() < PATIENCE, "no commit waits\n{}", w.log());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    w.run_ok(&["cancel", &id.to_string()]);
+    // Its grace is one second; the commit is waited for longer.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    held.let_go().await;
+    assert_eq!(w.until_finished(id).await.status, Status::Cancelled);
+    let at_the_end = stage.count("true", id).await;
+    stage.silence(&[Cast { id, name: "waits for its commit", part: Part::Deaf }]).await;
+    assert_eq!(stage.count("true", id).await, at_the_end, "a row came after the item had ended");
+    daemon.stop();
 }

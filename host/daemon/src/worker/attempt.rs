@@ -176,10 +176,13 @@ pub(super) async fn end(control: &Control, guest: JoinHandle<Ended>) -> Ended {
     control.end();
     guest.abort();
     // Waits until the sandbox is gone, so that nothing runs once the end is recorded.
-    match guest.await {
+    let ended = match guest.await {
         Err(error) if error.is_cancelled() => Ended::ByHost,
         ended => returned(ended),
-    }
+    };
+    // And until what it had begun and nothing takes back has taken effect or failed.
+    control.settled().await;
+    ended
 }
 
 fn returned(ended: Result<Ended, JoinError>) -> Ended {

@@ -113,7 +113,7 @@ impl sql::Host for SqlContext {
             Ok(statement) => statement,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(statement.execute(params, &self.caller, self.limits).await)
+        Ok(statement.execute(params, &self.caller, self.limits).await?)
     }
 
     async fn query(&mut self, statement: String, params: Vec<Value>) -> wasmtime::Result<Result<Rows, SqlError>> {
@@ -122,7 +122,7 @@ impl sql::Host for SqlContext {
             Ok(statement) => statement,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(statement.query(params, &self.caller, self.limits).await)
+        Ok(statement.query(params, &self.caller, self.limits).await?)
     }
 }
 

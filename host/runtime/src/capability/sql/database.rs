@@ -11,11 +11,14 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use crate::limits::SQL_TIME;
 
 /// Connections per database and host. Statements are short, and the application needs the rest.
-const CONNECTIONS: u32 = 8;
+pub(super) const CONNECTIONS: u32 = 8;
 /// How long an attempt waits for a free connection, or for a new one, before it is told `unavailable`.
-const ACQUIRE: Duration = Duration::from_secs(5);
+pub(super) const ACQUIRE: Duration = Duration::from_secs(5);
 /// How long SQLite waits for another writer.
 const BUSY: Duration = Duration::from_secs(5);
+/// How long a transaction on PostgreSQL may wait for its commit, which follows at once where the host is well. A host
+/// that stood still, or that the network forgot, holds no locks and commits nothing later.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// A database of the application, by name. Cheap to clone; its URL is never shown.
 #[derive(Clone)]
@@ -113,15 +116,20 @@ fn postgres(name: &str, url: &str) -> Result<PgPool, DatabaseError> {
     let pool =
         PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(ACQUIRE).after_connect(|connection, _| {
             Box::pin(async move {
-                // The server ends a statement by itself when it is over time…
-                let timeout = format!("set statement_timeout = {}", SQL_TIME.as_millis());
-                sqlx::raw_sql(sqlx::AssertSqlSafe(timeout)).execute(&mut *connection).await?;
-                // …or when its attempt was ended, which closes the connection. Some servers cannot do this.
+                // The server ends a statement by itself when it is over time, a transaction that nobody commits…
+                let timeouts = format!(
+                    "set statement_timeout = {}; set idle_in_transaction_session_timeout = {}",
+                    SQL_TIME.as_millis(),
+                    IDLE.as_millis()
+                );
+                sqlx::raw_sql(sqlx::AssertSqlSafe(timeouts)).execute(&mut *connection).await?;
+                // …and a statement whose attempt was ended, which closes the connection. Some servers cannot do this.
                 let _ = sqlx::raw_sql("set client_connection_check_interval = 1000").execute(&mut *connection).await;
                 Ok(())
             })
         });
-    Ok(pool.connect_lazy_with(options))
+    // The `begin` of each statement asks that already.
+    Ok(pool.test_before_acquire(false).connect_lazy_with(options))
 }
 
 fn sqlite(name: &str, url: &str) -> Result<SqlitePool, DatabaseError> {
@@ -139,7 +147,8 @@ fn sqlite(name: &str, url: &str) -> Result<SqlitePool, DatabaseError> {
     if !path.is_file() {
         return Err(DatabaseError::NoFile { name: name.into(), path: path.into() });
     }
-    Ok(SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(ACQUIRE).connect_lazy_with(options))
+    let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(ACQUIRE);
+    Ok(pool.test_before_acquire(false).connect_lazy_with(options))
 }
 
 fn unreadable(name: &str, error: &sqlx::Error) -> DatabaseError {

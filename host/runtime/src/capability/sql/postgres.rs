@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Column, Either, Executor, SqlSafeStr, Statement as _, 
 
 use self::value::{Kind, bind, decode};
 pub(super) use self::writable::writable;
-use super::lease::Lease;
+use super::lease::{Lease, Uncommitted};
 use super::statement::{Failure, Refusal, must_count};
 use super::text::{Own, Text};
 use super::{Collector, SqlLimits};
@@ -31,9 +31,9 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) async fn prepare(pool: PgPool, Text { sql: text, own }: Text) -> Result<Self, Refusal> {
-        let mut lease = Lease::acquire(&pool).await?;
+        let mut lease = Lease::begin(&pool).await?;
         let prepared = lease.prepare(AssertSqlSafe(text.clone()).into_sql_str()).await;
-        let prepared = lease.settle(prepared)?;
+        let prepared = lease.ran(prepared).await?.roll_back().await?;
         let Some(Either::Left(types)) = prepared.parameters() else {
             return Err(Refusal::Text("the server told no types of its parameters".into()));
         };
@@ -68,14 +68,23 @@ impl Plan {
         Ok(Plan { pool, text, parameters, own, columns })
     }
 
-    pub(super) async fn execute(&self, params: Vec<Value>, caller: &Caller) -> Result<u64, Failure> {
+    pub(super) async fn execute(
+        &self,
+        params: Vec<Value>,
+        caller: &Caller,
+    ) -> Result<Uncommitted<Postgres, u64>, Failure> {
         let arguments = self.bind(params, caller)?;
         let mut lease = self.start().await?;
         let done = sqlx::query_with(AssertSqlSafe(self.text.clone()), arguments).execute(&mut *lease).await;
-        Ok(lease.settle(done)?.rows_affected())
+        Ok(lease.ran(done).await?.map(|done| done.rows_affected()))
     }
 
-    pub(super) async fn query(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<Rows, Failure> {
+    pub(super) async fn query(
+        &self,
+        params: Vec<Value>,
+        caller: &Caller,
+        limits: SqlLimits,
+    ) -> Result<Uncommitted<Postgres, Rows>, Failure> {
         let arguments = self.bind(params, caller)?;
         let mut lease = self.start().await?;
         let mut collector = Collector::new(limits);
@@ -89,14 +98,14 @@ impl Plan {
                 }
             }
         };
-        lease.settle(ended)?;
-        Ok(collector.rows(self.columns.iter().map(|(name, _)| name.clone()).collect()))
+        let columns = self.columns.iter().map(|(name, _)| name.clone());
+        Ok(lease.ran(ended).await?.map(|()| collector.rows(columns.collect())))
     }
 
     /// A connection on which the statement is prepared with the types that the server infers. Without this
     /// a new connection would take the types of the first values instead.
     async fn start(&self) -> Result<Lease<Postgres>, Failure> {
-        let mut lease = Lease::acquire(&self.pool).await?;
+        let mut lease = Lease::begin(&self.pool).await?;
         lease.prepare(AssertSqlSafe(self.text.clone()).into_sql_str()).await?;
         Ok(lease)
     }

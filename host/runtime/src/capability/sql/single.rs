@@ -1,7 +1,7 @@
 //! Whether a granted text is one statement that reads or changes rows, before a database sees it.
 
 /// The words that such a statement begins with. Others change the connection for those who use it next
-/// (`set`, `begin`, `pragma`), reach other files (`attach`) or change the schema.
+/// (`set`, `begin`, `pragma`), reach other files (`attach`), change the schema, or cannot run in the host's transaction.
 const FIRST: [&str; 9] = ["select", "insert", "update", "delete", "with", "values", "replace", "merge", "call"];
 
 /// Checks the first word. The error is text for the operator.
@@ -14,7 +14,25 @@ pub(super) fn must_touch_rows_only(statement: &str) -> Result<(), String> {
     if word.is_empty() {
         return Err("it is empty".into());
     }
-    Err(format!("it begins with `{word}`; a statement reads or changes rows: {}", FIRST.join(", ")))
+    let instead = instead(&word).map(|instead| format!(" ({instead})")).unwrap_or_default();
+    Err(format!("it begins with `{word}`{instead}; a statement reads or changes rows: {}", FIRST.join(", ")))
+}
+
+/// Why such a statement cannot run in the transaction that the host puts around each, and what to do instead.
+fn instead(word: &str) -> Option<&'static str> {
+    match word {
+        "vacuum" | "reindex" | "cluster" | "checkpoint" => Some(
+            "each statement runs in a transaction of the host's, and this one cannot: leave it to the database's own upkeep, \
+             or to a job beside workhost",
+        ),
+        "create" | "alter" | "drop" => {
+            Some("the schema is the application's: change it in the application's migrations")
+        }
+        "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
+            Some("the host itself puts a transaction around each statement: grant what stands in between")
+        }
+        _ => None,
+    }
 }
 
 /// Checks that nothing follows the first `;`, as SQLite reads text. (PostgreSQL refuses several statements
@@ -90,6 +108,19 @@ mod tests {
             "selectx",
         ] {
             assert!(must_touch_rows_only(statement).is_err(), "{statement}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_run_in_a_transaction_is_refused_with_what_to_do_instead() {
+        for (statement, words) in [
+            ("vacuum t", "the database's own upkeep"),
+            ("REINDEX database concurrently x", "in a transaction of the host's"),
+            ("create database x", "the application's migrations"),
+            ("commit", "puts a transaction around each statement"),
+        ] {
+            let said = must_touch_rows_only(statement).unwrap_err();
+            assert!(said.contains(words) && said.contains("it begins with"), "{said}");
         }
     }
 

@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Column, Either, Executor, SqlSafeStr, Statement as _};
 
 use self::value::{bind, decode};
 use super::database::Writable;
-use super::lease::Lease;
+use super::lease::{Lease, Uncommitted};
 use super::statement::{Failure, Refusal, must_count};
 use super::text::{Own, Text};
 use super::{Collector, SqlLimits, single};
@@ -36,9 +36,9 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) async fn prepare(pool: SqlitePool, Text { sql: text, own }: Text) -> Result<Self, Refusal> {
         single::must_be_one(&text).map_err(Refusal::Text)?;
-        let mut lease = Lease::acquire(&pool).await?;
+        let mut lease = Lease::begin(&pool).await?;
         let prepared = lease.prepare(AssertSqlSafe(text.clone()).into_sql_str()).await;
-        let prepared = lease.settle(prepared)?;
+        let prepared = lease.ran(prepared).await?.roll_back().await?;
         let parameters = match prepared.parameters() {
             Some(Either::Left(types)) => types.len(),
             Some(Either::Right(count)) => count,
@@ -49,15 +49,25 @@ impl Plan {
         Ok(Plan { pool, text, parameters, own, columns })
     }
 
-    pub(super) async fn execute(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<u64, Failure> {
+    pub(super) async fn execute(
+        &self,
+        params: Vec<Value>,
+        caller: &Caller,
+        limits: SqlLimits,
+    ) -> Result<Uncommitted<Sqlite, u64>, Failure> {
         let arguments = self.bind(params, caller)?;
         let (mut lease, brake) = self.start(limits).await?;
         let done = sqlx::query_with(AssertSqlSafe(self.text.clone()), arguments).execute(&mut *lease).await;
         brake.release();
-        Ok(lease.settle(done)?.rows_affected())
+        Ok(lease.ran(done).await?.map(|done| done.rows_affected()))
     }
 
-    pub(super) async fn query(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<Rows, Failure> {
+    pub(super) async fn query(
+        &self,
+        params: Vec<Value>,
+        caller: &Caller,
+        limits: SqlLimits,
+    ) -> Result<Uncommitted<Sqlite, Rows>, Failure> {
         let arguments = self.bind(params, caller)?;
         let (mut lease, brake) = self.start(limits).await?;
         let mut collector = Collector::new(limits);
@@ -72,14 +82,13 @@ impl Plan {
             }
         };
         brake.release();
-        lease.settle(ended)?;
-        Ok(collector.rows(self.columns.clone()))
+        Ok(lease.ran(ended).await?.map(|()| collector.rows(self.columns.clone())))
     }
 
     /// A connection whose next statement is interrupted when its time is over, or its attempt.
     async fn start(&self, limits: SqlLimits) -> Result<(Lease<Sqlite>, Brake), Failure> {
         let until = Instant::now() + limits.time;
-        let mut lease = Lease::acquire(&self.pool).await?;
+        let mut lease = Lease::begin(&self.pool).await?;
         let brake = Brake::default();
         let state = brake.0.clone();
         lease.lock_handle().await?.set_progress_handler(STEPS, move || match state.load(Ordering::Relaxed) {

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::database::{Database, Pool};
+use super::lease::{Driver, Uncommitted};
 use super::text::Text;
 use super::{SqlGrant, SqlLimits, failure, postgres, single, sqlite};
 use crate::bindings::workhost::handler::sql::{Rows, SqlError, Value};
 use crate::capability::Caller;
+use crate::control::EndedByHost;
 use crate::error::LoadError;
 use crate::limits::Limits;
 
@@ -85,27 +87,26 @@ impl Statement {
         params: Vec<Value>,
         caller: &Caller,
         limits: SqlLimits,
-    ) -> Result<u64, SqlError> {
+    ) -> Result<Result<u64, SqlError>, EndedByHost> {
         let limits = self.limits(limits);
-        self.within(limits, async {
-            match &self.plan {
-                Plan::Postgres(plan) => plan.execute(params, caller).await,
-                Plan::Sqlite(plan) => plan.execute(params, caller, limits).await,
-            }
-        })
-        .await
+        match &self.plan {
+            Plan::Postgres(plan) => self.run(limits, caller, plan.execute(params, caller)).await,
+            Plan::Sqlite(plan) => self.run(limits, caller, plan.execute(params, caller, limits)).await,
+        }
     }
 
     /// Runs it and answers its rows.
-    pub(super) async fn query(&self, params: Vec<Value>, caller: &Caller, limits: SqlLimits) -> Result<Rows, SqlError> {
+    pub(super) async fn query(
+        &self,
+        params: Vec<Value>,
+        caller: &Caller,
+        limits: SqlLimits,
+    ) -> Result<Result<Rows, SqlError>, EndedByHost> {
         let limits = self.limits(limits);
-        self.within(limits, async {
-            match &self.plan {
-                Plan::Postgres(plan) => plan.query(params, caller, limits).await,
-                Plan::Sqlite(plan) => plan.query(params, caller, limits).await,
-            }
-        })
-        .await
+        match &self.plan {
+            Plan::Postgres(plan) => self.run(limits, caller, plan.query(params, caller, limits)).await,
+            Plan::Sqlite(plan) => self.run(limits, caller, plan.query(params, caller, limits)).await,
+        }
     }
 
     /// The grant's own limits, where they are the narrower ones.
@@ -113,6 +114,26 @@ impl Statement {
         let narrower = |own: Option<usize>, all: usize| own.map_or(all, |own| own.min(all));
         let time = self.time.map_or(limits.time, |own| own.min(limits.time));
         SqlLimits { rows: narrower(self.rows, limits.rows), time, ..limits }
+    }
+
+    /// Runs it, and commits it if its attempt is alive then.
+    async fn run<DB: Driver, T>(
+        &self,
+        limits: SqlLimits,
+        caller: &Caller,
+        run: impl Future<Output = Result<Uncommitted<DB, T>, Failure>>,
+    ) -> Result<Result<T, SqlError>, EndedByHost> {
+        let uncommitted = match self.within(limits, run).await {
+            Ok(uncommitted) => uncommitted,
+            Err(error) => return Ok(Err(error)),
+        };
+        let (database, name) = (self.database.name(), &self.name);
+        Ok(uncommitted.commit(caller).await?.map_err(|error| match failure::for_guest(database, name, &error) {
+            SqlError::Unavailable(_) if error.as_database_error().is_none() => SqlError::Unavailable(format!(
+                "database `{database}` did not answer the commit: it may have taken effect"
+            )),
+            told => told,
+        }))
     }
 
     /// The brake on this side: a future that is dropped closes its connection.

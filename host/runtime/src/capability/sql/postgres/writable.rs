@@ -3,9 +3,11 @@
 use sqlx::postgres::PgPool;
 
 use crate::capability::sql::database::Writable;
+use crate::capability::sql::lease::Lease;
 
 /// The tables of this schema that the pool's role could change, if any.
 pub(in crate::capability::sql) async fn writable(pool: &PgPool, schema: &str) -> Option<Writable> {
+    let mut lease = Lease::begin(pool).await.ok()?;
     let found: Vec<(String, String, bool, bool)> = sqlx::query_as(
         "select c.relname::text, current_user::text,
             (select r.rolsuper from pg_catalog.pg_roles r where r.rolname = current_user),
@@ -17,7 +19,7 @@ pub(in crate::capability::sql) async fn writable(pool: &PgPool, schema: &str) ->
         order by 1",
     )
     .bind(schema)
-    .fetch_all(pool)
+    .fetch_all(&mut *lease)
     .await
     .ok()?;
     let (_, role, is_superuser, is_owner) = found.first()?.clone();

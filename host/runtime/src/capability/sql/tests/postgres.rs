@@ -1,11 +1,14 @@
 //! Statements on PostgreSQL. They need a server of the tests' own, whose URL stands in
 //! `WORKHOST_TEST_POSTGRES`, and run when asked for: `cargo test -p workhost-runtime -- --ignored`.
 
+mod ended;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
+use super::super::database::{CONNECTIONS, Pool};
 use super::super::sql::Host;
 use super::super::*;
 use super::{caller, error, grant_of, rows, same};
@@ -149,6 +152,8 @@ async fn a_violated_constraint_is_refused_in_the_databases_words() {
     assert_eq!(sql.execute("put".into(), vec![Value::Integer(1)]).await.unwrap().unwrap(), 1);
     let refused = sql.execute("put".into(), vec![Value::Integer(1)]).await.unwrap().unwrap_err();
     assert!(matches!(refused, SqlError::Refused(reason) if reason.contains("t_v_key")));
+    // Its connection is good for the next one.
+    assert_eq!(sql.execute("put".into(), vec![Value::Integer(2)]).await.unwrap().unwrap(), 1);
 }
 
 #[tokio::test]

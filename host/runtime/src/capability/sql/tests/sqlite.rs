@@ -1,12 +1,14 @@
 //! Statements on SQLite, through the host functions that a guest calls.
 
+mod ended;
+
 use std::time::{Duration, Instant};
 
 use sqlx::Connection;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use tempfile::TempDir;
 
-use super::super::database::Pool;
+use super::super::database::{CONNECTIONS, Pool};
 use super::super::sql::Host;
 use super::super::*;
 use super::{caller, error, grant_of, rows, same};
@@ -150,6 +152,8 @@ async fn a_violated_constraint_is_refused_in_the_databases_words() {
     sql.execute("put".into(), vec![Value::Integer(1)]).await.unwrap().unwrap();
     let refused = sql.execute("put".into(), vec![Value::Integer(1)]).await.unwrap().unwrap_err();
     assert!(matches!(refused, SqlError::Refused(reason) if reason.contains("t.v")));
+    // Its connection is good for the next one.
+    assert_eq!(sql.execute("put".into(), vec![Value::Integer(2)]).await.unwrap().unwrap(), 1);
 }
 
 #[tokio::test]
