@@ -6,8 +6,8 @@ use workhost_queue::NewItem;
 
 use crate::harness::*;
 
-/// A lease that outlasts many a lost connection: what stalls was lost for good.
-const WORKER: &str = "poll_interval = \"200ms\"\nheartbeat_interval = \"250ms\"\nlease = \"8s\"\n";
+/// A lease that outlasts many a lost connection, also where opening one takes its time: what stalls was lost for good.
+const WORKER: &str = "poll_interval = \"200ms\"\nheartbeat_interval = \"500ms\"\nlease = \"20s\"\n";
 
 const MINUTE: Duration = Duration::from_secs(60);
 
