@@ -165,16 +165,23 @@ contract_on! { Sqlite:
     }
 
     async fn a_file_that_was_taken_away_is_missed_until_it_is_back(store) {
+        let held = store.running(new("b")).await;
         let id = store.enqueue(new("a")).await;
         let path = store.url.strip_prefix("sqlite://").unwrap();
         let elsewhere = format!("{path}.elsewhere");
         std::fs::rename(path, &elsewhere).unwrap();
         assert!(matches!(store.queue.check().await, Err(QueueError::Unavailable { .. })));
         assert!(matches!(store.queue.claim(&ask("h", &[("a", 1)])).await, Err(QueueError::Unavailable { .. })));
+        let beat = [Beat { fence: held.fence(), progress: None }];
+        assert!(matches!(store.queue.heartbeat(&beat, LEASE).await, Err(QueueError::Unavailable { .. })));
+        let finish = [Finish::new(held.fence(), Outcome::Succeeded(None))];
+        assert!(matches!(store.queue.finish(&finish).await, Err(QueueError::Unavailable { .. })), "it would be lost");
+        assert!(matches!(store.queue.recover_expired(3, 1).await, Err(QueueError::Unavailable { .. })));
         std::fs::write(path, "").unwrap();
         assert!(matches!(store.queue.check().await, Err(QueueError::Unavailable { .. })), "another of its name");
         std::fs::rename(&elsewhere, path).unwrap();
         store.queue.check().await.unwrap();
+        assert_eq!(store.queue.finish(&finish).await.unwrap(), [Recorded::Recorded]);
         assert_eq!(store.queue.claim(&ask("h", &[("a", 1)])).await.unwrap()[0].fence().id, id);
     }
 }
