@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use sqlx::{Connection as _, PgConnection};
 use workhost_queue::Status;
 
 use crate::harness::proxy::{Proxy, Way, server_of};
@@ -82,4 +83,27 @@ async fn a_second_signal_ends_it_at_once_while_the_store_swallows_everything() {
     w.until_logged("workhost", "stopping", 0).await;
     daemon.signal("TERM");
     assert_eq!(daemon.wait().code(), Some(130), "{}", w.log());
+}
+
+#[tokio::test]
+async fn a_shutdown_ends_the_wait_for_somebody_elses_migration() {
+    let w = Workshop::new(Store::Postgres).await;
+    w.configure(&guest("echo", ""));
+    let mut somebody = PgConnection::connect(w.store_url()).await.unwrap();
+    sqlx::raw_sql("begin; create schema workhost").execute(&mut somebody).await.unwrap();
+    let log = std::fs::File::create(w.path("workhost.log")).unwrap();
+    let mut daemon = w.command(&["serve"]).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+    let waits = "select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'";
+    let start = Instant::now();
+    while w.count(waits).await == 0 {
+        assert!(start.elapsed() < PATIENCE, "it waits for nothing: {}", w.log());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let asked = Instant::now();
+    std::process::Command::new("kill").arg(daemon.id().to_string()).status().unwrap();
+    assert_eq!(daemon.wait().unwrap().code(), Some(0), "{}", w.log());
+    // It would wait for half a minute.
+    assert!(asked.elapsed() < BOUND, "it took {:?}\n{}", asked.elapsed(), w.log());
+    assert!(w.log().contains("opening the store"), "{}", w.log());
 }
