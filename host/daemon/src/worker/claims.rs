@@ -36,7 +36,8 @@ impl Claims {
             let registry = reloads.borrow_and_update().clone();
             let passed = self.pass(host, &registry, &stop, told).await;
             host.report_panics();
-            if vigil.tell(passed).is_none() {
+            // A pass that asked for nothing tells nothing of the store.
+            if !matches!(passed, Ok(false)) && vigil.tell(passed).is_none() {
                 // Whatever wakes it meanwhile is kept: a store in trouble is not asked more often for that.
                 tokio::select! {
                     () = stop.requested() => {}
@@ -56,15 +57,20 @@ impl Claims {
         }
     }
 
-    async fn pass(&mut self, host: &Arc<Host>, registry: &Registry, stop: &Stop, told: &Stop) -> Result<()> {
-        if self.unheard() {
+    /// One pass. Answers whether it has shown that the store gives out claims.
+    async fn pass(&mut self, host: &Arc<Host>, registry: &Registry, stop: &Stop, told: &Stop) -> Result<bool> {
+        let unheard = self.unheard();
+        if unheard {
             let sent = Instant::now();
             let claims = within(host.answer_within(), heard_late(host)).await?;
             start(host, registry, claims, sent, stop, told);
         }
         let (limit, kinds) = host.slots.free(registry, &host.spacing);
-        if kinds.is_empty() || self.heartbeats.is_red() {
-            return Ok(());
+        if self.heartbeats.is_red() {
+            return Ok(false);
+        }
+        if kinds.is_empty() {
+            return Ok(unheard);
         }
         let request = ClaimRequest {
             host: host.owner.clone(),
@@ -81,7 +87,7 @@ impl Claims {
         self.unheard_until = before;
         host.slots.asked_for(&request, &claims);
         start(host, registry, claims, sent, stop, told);
-        Ok(())
+        Ok(true)
     }
 
     /// Hands back what was claimed without this host hearing of it. Asked once, at the end.

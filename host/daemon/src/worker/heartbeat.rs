@@ -24,11 +24,11 @@ pub(super) async fn run(
         let (beats, revisions) = attempts.beats();
         // A host that runs nothing goes on asking until it is answered: it claims nothing before. That nothing was written is
         // no proof, but the sweep writes.
-        if beats.is_empty() && (!vigil.is_red() || sweep.is_red()) {
+        let was_red = vigil.is_red();
+        if beats.is_empty() && (!was_red || sweep.is_red()) {
             continue;
         }
         let sent = Instant::now();
-        let was_red = vigil.is_red();
         let answer = within(every, queue.heartbeat(&beats, lease)).await;
         let Some(pulses) = vigil.tell(answer) else { continue };
         if was_red {

@@ -148,3 +148,19 @@ async fn heartbeats_of_a_host_that_runs_nothing_are_no_proof_that_the_store_can_
     let (_, red) = tokio::join!(timeline.run_for(seconds(60)), reds);
     assert!(red.contains_key("heartbeats") && red.contains_key("sweep"), "{red:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn claims_stay_red_while_nothing_is_claimed_for_want_of_heartbeats() {
+    let timeline = Timeline::of(Guest::Deaf);
+    for (verb, from) in [("claim", 1), ("heartbeat", 7)] {
+        timeline.at(seconds(from), move |store| store.always(verb, Answer::Refused));
+    }
+    let readiness = timeline.readiness.clone();
+    let reds = async {
+        // Longer than lost claims are asked for.
+        sleep(seconds(299)).await;
+        readiness.reds()
+    };
+    let (_, red) = tokio::join!(timeline.run_for(seconds(300)), reds);
+    assert!(red.contains_key("claims") && red.contains_key("heartbeats"), "{red:?}");
+}
